@@ -23,10 +23,12 @@ pub struct DataConfig {
     /// The database: `postgres://…` or `sqlite:PATH`; by default `DATA/bonafide.db`.
     #[arg(long, env = "BONAFIDE_DATABASE", global = true, hide_env_values = true)]
     pub database: Option<String>,
-    /// The object store: `s3://BUCKET/PREFIX` (credentials from the AWS_* variables) or `file:FOLDER`; by default `DATA/objects`.
+    /// The object store: `s3://BUCKET/PREFIX` (credentials from the AWS_* variables) or `file:FOLDER`; by
+    /// default `DATA/objects`.
     #[arg(long, env = "BONAFIDE_OBJECTS", global = true)]
     pub objects: Option<String>,
-    /// The master key file; by default `DATA/master.key`, created at the first start. Store a copy separately from the backups.
+    /// The master key file; by default `DATA/master.key`, created at the first start. Store a copy separately
+    /// from the backups.
     #[arg(long, env = "BONAFIDE_MASTER_KEY", global = true)]
     pub master_key: Option<PathBuf>,
     /// Hours after which an imported sanctions list is too old for screening; 0 turns this check off.
@@ -99,7 +101,8 @@ pub struct ServeConfig {
     /// Address and port to listen on; port 0 takes a free one.
     #[arg(long, env = "BONAFIDE_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// Create a sandbox merchant with Flows, lists and specimens, and print how to use them. Limits are off unless set.
+    /// Create a sandbox merchant with Flows, lists and specimens, and print how to use them. Limits are off
+    /// unless set.
     #[arg(long, env = "BONAFIDE_DEMO")]
     pub demo: bool,
     /// Public address of `{base_url}`, `{api_url}` and `{websdk_url}`; by default the listening address.
@@ -108,7 +111,8 @@ pub struct ServeConfig {
     /// The address of the hosted verification page, which links lead to; by default `PUBLIC_URL/verify`.
     #[arg(long, env = "BONAFIDE_WEBSDK_URL")]
     pub websdk_url: Option<String>,
-    /// A country database in MaxMind's format (`.mmdb`); by default, a built-in table maps IP addresses to countries.
+    /// A country database in MaxMind's format (`.mmdb`); by default, a built-in table maps IP addresses to
+    /// countries.
     #[arg(long, env = "BONAFIDE_GEO_DATABASE")]
     pub geo_database: Option<PathBuf>,
     /// Whether links can be used from IP addresses of an unknown country.
@@ -123,11 +127,12 @@ pub struct ServeConfig {
     /// The number of verifications processed at once; by default, one per core.
     #[arg(long, env = "BONAFIDE_WORKERS")]
     pub workers: Option<usize>,
-    /// Seconds of processor time that a decoder may use for one file; a file that needs more is refused. The limit of elapsed
-    /// time is four times as long; after that, the response is 503.
+    /// Seconds of processor time that a decoder may use for one file; a file that needs more is refused. The
+    /// limit of elapsed time is four times as long; after that, the response is 503.
     #[arg(long, env = "BONAFIDE_DECODE_SECONDS", default_value_t = 20)]
     pub decode_seconds: u64,
-    /// Milliseconds after which another process may take over a request with an `Idempotency-Key` whose process died.
+    /// Milliseconds after which another process may take over a request with an `Idempotency-Key` whose
+    /// process died.
     #[arg(long, hide = true, default_value_t = 60_000, value_parser = clap::value_parser!(u32).range(100..))]
     pub idempotency_lease_ms: u32,
     /// Proxies whose forwarded client addresses are trusted.
@@ -142,7 +147,8 @@ pub struct ServeConfig {
     /// Verify requests per minute and key; 0: no limit.
     #[arg(long, env = "BONAFIDE_RATE_VERIFY")]
     pub rate_verify: Option<u32>,
-    /// Transaction monitoring requests per minute and key, and portal screenings per minute and account; 0: no limit.
+    /// Transaction monitoring requests per minute and key, and portal screenings per minute and account; 0:
+    /// no limit.
     #[arg(long, env = "BONAFIDE_RATE_MONITORING")]
     pub rate_monitoring: Option<u32>,
     /// Read requests per minute and key; 0: no limit.
@@ -160,11 +166,12 @@ pub struct ServeConfig {
     /// Password and code attempts in the portal per 15 minutes, account and IP address; 0: no limit.
     #[arg(long, env = "BONAFIDE_RATE_SIGN_IN")]
     pub rate_sign_in: Option<u32>,
-    /// Whether the portal offers sign-up; new accounts are drafts with sandbox keys. By default, only with `--demo`.
+    /// Whether the portal offers sign-up; new accounts are drafts with sandbox keys. By default, only with
+    /// `--demo`.
     #[arg(long, env = "BONAFIDE_SIGN_UP")]
     pub sign_up: Option<Switch>,
-    /// The mail server for invitations and password links: `smtps://USER:PASSWORD@HOST`, `smtp://HOST?tls=required`. Without it
-    /// the portal shows the links to copy.
+    /// The mail server for invitations and password links: `smtps://USER:PASSWORD@HOST`,
+    /// `smtp://HOST?tls=required`. Without it the portal shows the links to copy.
     #[arg(
         long,
         env = "BONAFIDE_SMTP_URL",
@@ -175,7 +182,8 @@ pub struct ServeConfig {
     /// The sender of emails, such as `Bonafide <verify@example.com>`.
     #[arg(long, env = "BONAFIDE_MAIL_FROM")]
     pub mail_from: Option<String>,
-    /// Days after which attempts are removed with their files, unless the Flow sets `retentionDays`; by default, no limit.
+    /// Days after which attempts are removed with their files, unless the Flow sets `retentionDays`; by
+    /// default, no limit.
     #[arg(long, env = "BONAFIDE_RETENTION_DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub retention_days: Option<u32>,
     /// Days after which requests are removed from the API log.
@@ -184,11 +192,12 @@ pub struct ServeConfig {
     /// The maximum number of open connections; further ones wait to be accepted.
     #[arg(long, env = "BONAFIDE_CONNECTIONS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub connections: u32,
-    /// The maximum number of open connections per host (an IPv6 /64 is one host), except trusted proxies; by default a quarter
-    /// of all, but at least 16; 0: no limit.
+    /// The maximum number of open connections per host (an IPv6 /64 is one host), except trusted proxies; by
+    /// default a quarter of all, but at least 16; 0: no limit.
     #[arg(long, env = "BONAFIDE_CONNECTIONS_PER_HOST")]
     pub connections_per_host: Option<u32>,
-    /// Seconds within which a request's header must arrive. A client that does not read its response has twice as long.
+    /// Seconds within which a request's header must arrive. A client that does not read its response has
+    /// twice as long.
     #[arg(long, env = "BONAFIDE_HEADER_SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub header_seconds: u64,
     /// Seconds that a connection may be idle between requests; a reverse proxy's limit should be shorter.

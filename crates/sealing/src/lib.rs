@@ -1,7 +1,7 @@
 //! AES-256-GCM-SIV over whole buffers. It creates no keys and no nonces, and stores nothing.
 //!
-//! The cipher is generic code, which the compiler builds in the crate that uses it. This crate exists so that development
-//! builds can optimise the cipher alone (`profile.dev.package` in `Cargo.toml`).
+//! The cipher is generic code, which the compiler builds in the crate that uses it. This crate exists so that
+//! development builds can optimise the cipher alone (`profile.dev.package` in `Cargo.toml`).
 
 use aes_gcm_siv::aead::{Aead as _, Payload};
 use aes_gcm_siv::{Aes256GcmSiv, KeyInit as _, Nonce};

@@ -1,18 +1,18 @@
-//! Who acts, as the audit trail names them.
+//! Actors: who did something, as the audit trail names them.
 
 use uuid::Uuid;
 
-/// The member of staff that an audit row's or decision's actor is.
+/// The member of staff that an audit row's or decision's actor names, if it names one.
 pub fn staff_id(actor: &str) -> Option<Uuid> {
     actor.strip_prefix("staff:")?.parse().ok()
 }
 
-/// Who acts: a member of staff, or the command line, which does not count as a person.
+/// An actor: a member of staff, or the command line, which does not count as a person.
 #[derive(Clone, Copy, Debug)]
 pub struct By<'a> {
-    /// The member of staff.
+    /// The member of staff; `None`: the command line or another actor.
     pub staff_id: Option<Uuid>,
-    /// As the audit trail names them.
+    /// The actor's name in the audit trail.
     pub actor: &'a str,
 }
 
@@ -23,7 +23,7 @@ impl<'a> By<'a> {
         actor: "command line",
     };
 
-    /// The member of staff whom an actor names.
+    /// The actor with this name in the audit trail.
     pub fn actor(actor: &'a str) -> Self {
         By {
             staff_id: staff_id(actor),
@@ -32,7 +32,7 @@ impl<'a> By<'a> {
     }
 }
 
-/// A proposer, as the audit trail names them.
+/// A proposer's name in the audit trail; `None`: the command line.
 pub fn named(staff_id: Option<Uuid>) -> String {
     staff_id.map_or_else(
         || By::COMMAND_LINE.actor.to_owned(),

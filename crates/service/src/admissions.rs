@@ -1,8 +1,9 @@
-//! The admission of a hosted session's attempt: a promise in the database that this node works on it. While it lasts
-//! the session cannot expire, so a poll never reads `expired` before `success`. It decides nothing about the attempt.
+//! The admission of a hosted session's attempt: a lease in the database that states that this node works on
+//! it. While it lasts the session cannot expire, so a poll never reads `expired` before `success`. It decides
+//! nothing about the attempt.
 //!
-//! The promise is renewed while the work runs and withdrawn when the attempt is refused or its client hangs up. It ends
-//! with the transaction that records the attempt. If the node dies, the promise runs out.
+//! The lease is renewed while the work runs, and withdrawn when the attempt is refused or its client hangs
+//! up. It ends with the transaction that records the attempt. If the node dies, it expires.
 
 use std::time::Duration;
 
@@ -13,10 +14,10 @@ use uuid::Uuid;
 use super::Shared;
 use crate::problem::Problem;
 
-/// Several renewals fit into a lease, so that one that fails does not end it.
+/// A quarter of the lease, so that one failed renewal does not end it.
 const RENEWED_EVERY: Duration = Duration::from_millis(admissions::LEASE_MS.unsigned_abs() / 4);
 
-/// An admitted attempt; withdrawn when dropped before it is recorded.
+/// An admitted attempt. It is withdrawn if it is dropped before the attempt is recorded.
 pub struct Admission {
     app: Shared,
     scope: Scope,
@@ -26,7 +27,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Admits an attempt; none when its session takes no more.
+    /// Admits an attempt; `None` if its session accepts no more.
     pub async fn of(app: &Shared, scope: Scope, session_id: Uuid) -> Result<Option<Self>, Problem> {
         let admitted = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
             Ok(admissions::admit(tx, scope, session_id).await?)
@@ -53,7 +54,7 @@ impl Drop for Admission {
             return;
         }
         let (app, scope, session_id) = (self.app.clone(), self.scope, self.session_id);
-        // A server that stops waits for it.
+        // A stopping server waits for this task.
         self.app.recordings.spawn(async move {
             let withdrawn = store::transaction!(app.db, |tx| -> Result<(), Error> {
                 admissions::withdraw(tx, scope, session_id).await

@@ -1,11 +1,16 @@
-//! The API log: every authenticated call, written beside the requests' own path, shown in the portal, gone after its days.
+//! The API log: every authenticated call, for the portal. Calls are written outside the requests and deleted
+//! after the configured days.
 //!
-//! **What is kept of a call.** Method, route, status, time, key and request id always. Of Groups, Flows, document
-//! requirements and transaction monitoring the address and both JSON bodies, 16 kB of each. Everything else may hold
-//! what belongs to a person: there bodies are kept as [`masked`] and answers only when they are refusals, which name
-//! fields and no content. A verification is referred to by its log id: what was sent and answered lies with the attempt,
-//! under the person's key, so that erasing the person erases it here too. Never kept: headers, files, the answers that
-//! hold links or tokens.
+//! **What is recorded of a call.**
+//!
+//! - Method, route, status, time, key and request id: always.
+//! - For Groups, Flows, document requirements and transaction monitoring: the address and both JSON bodies,
+//!   at most 16 KiB of each.
+//! - For all other endpoints, whose content may be personal: request bodies as [`masked`], and responses only
+//!   if they are refusals, which name fields but no content.
+//! - For a verification: its log id. Request and response are stored with the attempt under the person's key,
+//!   so erasing the person erases them too.
+//! - Never: headers, files, or responses that contain links or tokens.
 
 use std::time::Duration;
 
@@ -18,41 +23,41 @@ use tokio::sync::mpsc::Receiver;
 
 pub use node::api_calls::{ApiLog, Recorded};
 
-/// Most that is kept of one body, in bytes.
+/// The maximum recorded size of a body, in bytes.
 pub const MAX_BODY: usize = 16 * 1024;
-/// Calls written in one transaction at most.
+/// The maximum number of calls written in one transaction.
 const BATCH: usize = 512;
-/// How long calls are gathered, so that a busy database is asked seldom.
+/// How long calls are collected before they are written, to reduce the load on the database.
 const GATHER: Duration = Duration::from_millis(200);
 
-/// What was said in a call.
+/// What was sent in a call, and the response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Exchange {
-    /// Path and query, or the route's pattern where they may name a person.
+    /// Path and query, or the route's pattern if they may identify a person.
     pub address: String,
-    /// What was sent.
+    /// The request's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Body>,
-    /// What was answered.
+    /// The response's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<Body>,
-    /// The verification that it led to, which holds both.
+    /// The verification that the call led to. Its attempt contains both bodies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_id: Option<i64>,
 }
 
-/// A body, or its beginning.
+/// A body, or its beginning if it is long.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Body {
-    /// Its text; [`MAX_BODY`] bytes at most.
+    /// Its text, at most [`MAX_BODY`] bytes.
     pub text: String,
-    /// How long it was, in bytes.
+    /// The length of the whole body, in bytes.
     pub bytes: u64,
 }
 
 impl Body {
-    /// As much of a body as is kept.
+    /// The recorded part of a body.
     pub fn of(beginning: &[u8], bytes: u64) -> Self {
         let kept = &beginning[..beginning.len().min(MAX_BODY)];
         Body {
@@ -61,13 +66,13 @@ impl Body {
         }
     }
 
-    /// Whether this is only its beginning.
+    /// Whether only the beginning is recorded.
     pub fn is_cut(&self) -> bool {
         self.bytes > MAX_BODY as u64
     }
 }
 
-/// Writes what is handed in, in batches, until stopped.
+/// Writes queued calls in batches until it is stopped.
 pub async fn write_all(db: Db, mut recorded: Recorded) {
     let (stop, mut batch) = (recorded.stop, Vec::new());
     loop {
@@ -89,7 +94,7 @@ pub async fn write_all(db: Db, mut recorded: Recorded) {
     }
 }
 
-/// What still waits.
+/// Takes a last batch of the calls that are still queued.
 fn gathered_at_last(calls: &mut Receiver<Call>, batch: &mut Vec<Call>) -> usize {
     while let (true, Ok(call)) = (batch.len() < BATCH, calls.try_recv()) {
         batch.push(call);
@@ -111,7 +116,7 @@ async fn try_write(db: &Db, calls: &[Call]) -> Result<(), store::Error> {
     })
 }
 
-/// Members whose values say nothing of a person: ids of ours, codes, statuses, words of fixed lists, texts of ours.
+/// Members whose values are not personal: our ids, codes, statuses, words of fixed lists, and our texts.
 const OPEN_MEMBERS: [&str; 49] = [
     "action",
     "biometricType",
@@ -164,10 +169,10 @@ const OPEN_MEMBERS: [&str; 49] = [
     "version",
 ];
 
-/// What stands for a value that is not shown.
+/// Replaces a masked value.
 pub const MASK: &str = "•••";
 
-/// JSON with every text and number masked but those of members that say nothing of a person. Structure, truth values and
+/// JSON in which every text and number is masked, except values of [`OPEN_MEMBERS`]. Structure, booleans and
 /// nulls stay.
 pub fn masked(value: &Value) -> Value {
     match value {
@@ -201,7 +206,7 @@ fn is_open(name: &str) -> bool {
     OPEN_MEMBERS.binary_search(&name).is_ok()
 }
 
-/// A form's fields as they are kept: texts masked, of files only how long they are.
+/// A form's fields as they are recorded: texts are masked, and of files only the size is recorded.
 pub fn form_summary<'a>(
     texts: impl IntoIterator<Item = (&'a String, &'a String)>,
     files: impl IntoIterator<Item = (&'a String, u64)>,
@@ -215,7 +220,7 @@ pub fn form_summary<'a>(
     Value::Object(texts.chain(files).collect::<Map<_, _>>())
 }
 
-/// Removes calls older than their days; answers how many.
+/// Deletes calls older than the configured days, and returns how many.
 pub async fn sweep(app: &crate::App) -> Result<u64, store::Error> {
     const AT_ONCE: i64 = 5_000;
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;

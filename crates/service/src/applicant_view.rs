@@ -1,4 +1,5 @@
-//! Everything that a reviewer sees of an attempt, opened once and written down as seen. It decides nothing.
+//! Everything that a reviewer sees of an attempt. Reading it also records the view in the audit trail. It
+//! decides nothing.
 
 use std::collections::BTreeMap;
 
@@ -20,68 +21,69 @@ use super::{App, reviews, suppressions};
 use crate::actor::staff_id;
 use crate::problem::Problem;
 
-/// Attempts of the same person that are told of at most.
+/// The maximum number of the person's attempts that are listed.
 const MOST_ATTEMPTS: i64 = 100;
 
-/// An attempt with all around it.
+/// An attempt with everything that belongs to it.
 pub struct View {
-    /// As logged.
+    /// The attempt, as logged.
     pub attempt: Attempt,
-    /// What was submitted, by field.
+    /// The submitted texts, by field.
     pub request: BTreeMap<String, String>,
-    /// The answer.
+    /// The stored response.
     pub response: Value,
     /// The screening in [`View::response`].
     pub screening: StoredScreening,
-    /// The measures.
+    /// The measures behind the response.
     pub detail: Detail,
-    /// The Flow as it is now, if it is still there.
+    /// The current Flow, if it still exists.
     pub flow: Option<Flow>,
     /// Decisions, oldest first.
     pub decisions: Vec<Decision>,
     /// Notes, oldest first.
     pub notes: Vec<Note>,
-    /// What was concluded about the hits, oldest first.
+    /// Dispositions of the hits, oldest first.
     pub concluded: Vec<Concluded>,
-    /// A decision that waits for a second person.
+    /// A decision that awaits a second person.
     pub proposal: Option<Proposal>,
     /// Whether decisions need a second person.
     pub asks_two: bool,
-    /// Who looks at it.
+    /// The member who has claimed the attempt.
     pub claim: Option<Claim>,
     /// See [`reviews::version`].
     pub version: i64,
     /// The person.
     pub person: Person,
-    /// The ids that the person had before merges.
+    /// The person's ids before merges.
     pub aliases: Vec<Uuid>,
     /// The person's registrations, most recently active first.
     pub registrations: Vec<Registration>,
     /// The person's attempts, newest first.
     pub attempts: Vec<Summary>,
-    /// Listings that were found not to mean the person; `None` where [`suppressions::of_attempt`] says that they do not concern it.
+    /// Listings that a reviewer found not to mean the person; `None` if [`suppressions::of_attempt`] finds
+    /// that they do not concern this attempt.
     pub suppressions: Option<Vec<Suppression>>,
-    /// The people whose faces are near, the nearest first.
+    /// The people with similar faces, nearest first.
     pub near: Vec<Near>,
-    /// Names of the members of staff who are mentioned.
+    /// Names of the mentioned members of staff.
     pub staff: BTreeMap<Uuid, String>,
-    /// Names of the Groups that are mentioned and still exist.
+    /// Names of the mentioned Groups that still exist.
     pub groups: BTreeMap<Uuid, String>,
 }
 
-/// A person whose face is near the attempt's.
+/// A person whose face is similar to the attempt's.
 pub struct Near {
-    /// The person, as known now.
+    /// The person's current facemap id.
     pub facemap_id: Uuid,
-    /// 0–100.
+    /// Similarity, 0–100.
     pub similarity: f32,
-    /// As submitted with their face last; empty when it is not known any more.
+    /// The name last submitted with their face; empty if it is no longer known.
     pub name: String,
-    /// The newest attempt that their face proved, if it has a selfie to look at.
+    /// The newest attempt that their face proved, if it has a selfie.
     pub log_id: Option<i64>,
 }
 
-/// Opens an attempt, or 404, and writes down who looked.
+/// Reads an attempt and records the view in the audit trail; 404 if there is no such attempt.
 pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<View, Problem> {
     let missing = || Problem::not_found("There is no such attempt");
     let mut conn = app.db.read().await?;
@@ -132,7 +134,7 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
     Ok(view)
 }
 
-/// Who the similar people are. Whoever was erased since is left out.
+/// The people behind similar faces. People who were erased since are left out.
 async fn near(conn: &mut Conn, scope: Scope, similar: &[SimilarFace]) -> Result<Vec<Near>, Problem> {
     let mut found = Vec::new();
     for face in similar {
@@ -155,7 +157,8 @@ async fn near(conn: &mut Conn, scope: Scope, similar: &[SimilarFace]) -> Result<
     Ok(found)
 }
 
-/// Writes down that somebody saw a person's data: an attempt's, a person's, or one file of an attempt.
+/// Records in the audit trail that a member viewed personal data: an attempt, a person, or one file of an
+/// attempt.
 pub async fn seen(
     app: &App,
     scope: Scope,
@@ -175,12 +178,13 @@ pub async fn seen(
     })
 }
 
-/// For how long the same page of the queue, looked at again, is not written down again (ms).
+/// For how long another view of the same page of the queue is not recorded again (ms).
 const SAME_LOOK_MS: i64 = 60_000;
-/// Newest audit rows among which the last look is sought.
+/// How many of the newest audit rows are searched for such a view.
 const LAST_ROWS: i64 = 50;
 
-/// Writes down that somebody saw a page of the queue, which shows the merchant's labels for applicants. One row a page, not one a reload.
+/// Records a view of a page of the queue, which shows the merchant's labels for applicants. Reloading a page
+/// adds no row.
 pub async fn queue_seen(app: &App, scope: Scope, actor: &str, log_ids: &[i64]) -> Result<(), Problem> {
     if log_ids.is_empty() {
         return Ok(());
@@ -209,7 +213,7 @@ pub async fn queue_seen(app: &App, scope: Scope, actor: &str, log_ids: &[i64]) -
     })
 }
 
-/// The names of members of staff. Whoever is gone has none.
+/// The names of members of staff. Those who no longer exist are left out.
 pub async fn names(conn: &mut Conn, ids: Vec<Uuid>) -> Result<BTreeMap<Uuid, String>, Problem> {
     let mut names = BTreeMap::new();
     for id in ids {
@@ -222,7 +226,7 @@ pub async fn names(conn: &mut Conn, ids: Vec<Uuid>) -> Result<BTreeMap<Uuid, Str
     Ok(names)
 }
 
-/// The names of Groups. Those that were deleted have none.
+/// The names of Groups. Deleted Groups are left out.
 pub async fn group_names(
     conn: &mut Conn,
     scope: Scope,
@@ -260,7 +264,7 @@ impl View {
             .collect()
     }
 
-    /// The name of whoever did something: a member of staff, an API key, the command line.
+    /// The name of an actor: a member of staff, an API key or the command line.
     pub fn name_of(&self, actor: &str) -> String {
         match staff_id(actor) {
             Some(id) => self.staff.get(&id).cloned().unwrap_or_else(|| actor.to_owned()),
@@ -268,12 +272,12 @@ impl View {
         }
     }
 
-    /// The name of a Group; its id when it was deleted.
+    /// The name of a Group, or its id if the Group was deleted.
     pub fn group_name(&self, id: &Uuid) -> String {
         self.groups.get(id).cloned().unwrap_or_else(|| id.to_string())
     }
 
-    /// The name of a member of staff.
+    /// The name of a member of staff, or the id if the member no longer exists.
     pub fn staff_name(&self, id: &Uuid) -> String {
         self.staff.get(id).cloned().unwrap_or_else(|| id.to_string())
     }

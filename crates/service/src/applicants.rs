@@ -1,4 +1,4 @@
-//! Applicant look-up: what is recorded about a person (contract §2.6, §4.8). Reads only.
+//! Applicant look-up: what is recorded about a person (contract §2.6, §4.8). It only reads.
 
 use store::applicants::{self, Applicant};
 use store::attempts::{self, Attempt};
@@ -11,7 +11,7 @@ use super::App;
 use super::attempt_detail::Detail;
 use crate::problem::Problem;
 
-/// A label's facemaps.
+/// The facemaps that a label refers to.
 pub struct Resolved {
     /// One per facemap and group, most recently active first; at least one.
     pub applicants: Vec<Applicant>,
@@ -19,9 +19,9 @@ pub struct Resolved {
     pub facemap_id: Uuid,
 }
 
-/// A person with everything recorded.
+/// Everything recorded about a person.
 pub struct Record {
-    /// When first seen (ms).
+    /// When the person was first recorded (ms).
     pub created_at: i64,
     /// Most recently active first.
     pub registrations: Vec<RegistrationRecord>,
@@ -37,19 +37,19 @@ pub struct RegistrationRecord {
     pub info: ApplicantInfo,
 }
 
-/// An attempt as reports show it.
+/// An attempt, as reports show it.
 pub struct AttemptRecord {
     /// As logged.
     pub attempt: Attempt,
-    /// One text per stage that recorded one.
+    /// One reason for each stage that recorded one.
     pub reasons: Vec<String>,
-    /// The documents that were submitted.
+    /// The submitted documents' types.
     pub document_types: Vec<String>,
-    /// The document types that the Flow asked for.
+    /// The document types that the Flow required.
     pub required_documents: Vec<String>,
 }
 
-/// All facemaps and groups that a label has been seen with, or 404.
+/// All facemaps and groups that were recorded with a label, or 404.
 pub async fn resolve(app: &App, scope: Scope, external_user_id: &str) -> Result<Resolved, Problem> {
     let applicants =
         applicants::by_external_user_id(&mut app.db.read().await?, scope, external_user_id).await?;
@@ -90,7 +90,7 @@ pub async fn record(app: &App, scope: Scope, facemap_id: &str) -> Result<Record,
     })
 }
 
-/// What cannot be read is our fault and says nothing about the person.
+/// A stored attempt that cannot be read is a server error. It proves nothing about the person.
 fn opened(attempt: Attempt) -> Result<(AttemptRecord, ApplicantInfo), Problem> {
     let Detail {
         info,
@@ -110,10 +110,10 @@ fn opened(attempt: Attempt) -> Result<(AttemptRecord, ApplicantInfo), Problem> {
     ))
 }
 
-/// Words of names searched for at most; the rest of a longer text is not looked at.
+/// The maximum number of words of a name that are searched; further words are ignored.
 const MOST_WORDS: usize = 12;
 
-/// A name's words in the form in which they are searched: lower case, without accents and punctuation.
+/// A name's words in their searched form: lower case, without accents and punctuation.
 pub fn name_words(name: &str) -> Vec<String> {
     let normalised = reference::normalise_name(name);
     normalised

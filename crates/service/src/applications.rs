@@ -1,5 +1,6 @@
-//! A merchant's application: what it says of itself, handing it in, and the operator's decision
-//! (`draft → submitted → approved | rejected`, `approved ↔ suspended`, and a rejected one may be handed in again).
+//! A merchant's application for live access: its profile, its submission and the operator's decision (`draft
+//! → submitted → approved | rejected`, `approved ↔ suspended`). A rejected application may be submitted
+//! again.
 
 use serde::{Deserialize, Serialize};
 use store::merchant_profiles;
@@ -11,13 +12,13 @@ use super::accounts::{Fault, audit_at, email_of};
 use super::{App, operations};
 use crate::problem::{Kind, Problem};
 
-/// What a merchant says of itself; all that is not filled in is empty.
+/// What a merchant states about itself. Fields that are not filled in are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Profile {
-    /// The company's name in the register.
+    /// The company's registered name.
     pub legal_name: String,
-    /// Its number there.
+    /// Its registration number.
     pub registration_number: String,
     /// Where it is registered (alpha-2).
     pub country: String,
@@ -25,24 +26,24 @@ pub struct Profile {
     pub address: String,
     /// Its website.
     pub website: String,
-    /// Whom the operator may ask.
+    /// The contact person for the operator.
     pub contact_name: String,
-    /// How.
+    /// The contact person's email address.
     pub contact_email: String,
-    /// What people are verified for.
+    /// Why people are verified.
     pub purpose: String,
-    /// Verifications a month, as the merchant expects them.
+    /// Expected verifications per month, as text.
     pub volume: String,
 }
 
-/// Where a merchant's application stands.
+/// A merchant's application and its state.
 #[derive(Clone, Debug)]
 pub struct Application {
     /// The account.
     pub merchant: Merchant,
-    /// What it says of itself.
+    /// The merchant's profile.
     pub profile: Profile,
-    /// When it was handed in (ms).
+    /// When it was submitted (ms).
     pub submitted_at: Option<i64>,
     /// When it was decided (ms).
     pub decided_at: Option<i64>,
@@ -50,22 +51,22 @@ pub struct Application {
     pub reason: Option<String>,
 }
 
-/// What an operator decides.
+/// An operator's decision on an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Live keys work.
+    /// Live keys start to work.
     Approve,
-    /// Turned down, with a reason; it may be handed in again.
+    /// Rejects the application, with a reason; it may be submitted again.
     Reject,
-    /// Stopped, with a reason.
+    /// Suspends the account, with a reason.
     Suspend,
 }
 
-/// What a verdict makes of a status; `None` where it has no place.
+/// The status after a decision; `None` if the decision is not possible.
 pub fn after(status: MerchantStatus, verdict: Verdict) -> Option<MerchantStatus> {
     use MerchantStatus::{Approved, Draft, Rejected, Submitted, Suspended};
     match (status, verdict) {
-        // An operator may approve whom they know without an application.
+        // An operator may approve a known merchant without an application.
         (Draft | Submitted | Rejected | Suspended, Verdict::Approve) => Some(Approved),
         (Submitted, Verdict::Reject) => Some(Rejected),
         (Approved, Verdict::Suspend) => Some(Suspended),
@@ -73,7 +74,7 @@ pub fn after(status: MerchantStatus, verdict: Verdict) -> Option<MerchantStatus>
     }
 }
 
-/// Whether an application may be changed and handed in.
+/// Whether an application may be changed and submitted.
 pub fn is_open(status: MerchantStatus) -> bool {
     matches!(status, MerchantStatus::Draft | MerchantStatus::Rejected)
 }
@@ -124,7 +125,8 @@ impl Profile {
         ]
     }
 
-    /// What is wrong with what is filled in; when it is to be handed in, also what is missing.
+    /// The faults of the fields that are filled in and, if the profile must be complete, of those that are
+    /// missing.
     fn faults(&self, complete: bool) -> Vec<Fault> {
         let mut faults = Vec::new();
         for (field, text) in self.clone().fields_mut() {
@@ -156,7 +158,7 @@ fn is_website(text: &str) -> bool {
     reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
-/// Keeps what was filled in so far.
+/// Saves the profile without submitting it.
 pub async fn save(
     app: &App,
     merchant_id: Uuid,
@@ -166,7 +168,7 @@ pub async fn save(
     keep(app, merchant_id, profile, actor, false).await
 }
 
-/// Keeps what was filled in and hands it in.
+/// Saves the profile and submits the application.
 pub async fn submit(
     app: &App,
     merchant_id: Uuid,
@@ -210,7 +212,7 @@ async fn keep(
     Ok(Ok(()))
 }
 
-/// Decides on an account as an operator; a reason is needed to reject and to suspend, and the merchant reads it.
+/// Decides on an account as an operator. To reject or suspend it requires a reason, which the merchant sees.
 pub async fn decide(
     app: &App,
     merchant_id: Uuid,

@@ -1,6 +1,7 @@
-//! What an attempt's log keeps for reviewers, in its sealed `detail`: every measure behind a verdict, where on the pictures it was
-//! found, and what was screened but not counted. [`super::verify`] writes it. Only [`super::held_faces`] changes it, when an approval
-//! looks at a held face or a decline takes it back. It never decides anything.
+//! The sealed `detail` of an attempt's log, for reviewers: every measure behind the result, its position on
+//! the pictures, and the hits that did not count. [`super::verify`] writes it. Only [`super::held_faces`]
+//! changes it: when an approval is checked for a held face, and when an approval proves it or a decline takes
+//! it back. The module decides nothing.
 
 use std::collections::BTreeMap;
 
@@ -18,38 +19,39 @@ use verification::screening::ScreeningHit;
 
 use crate::problem::Problem;
 
-/// Lines of text whose place is kept of a picture.
+/// The maximum number of recorded text lines per picture.
 const MOST_LINES: usize = 120;
-/// Faces whose measures are kept of a picture.
+/// The maximum number of recorded faces per picture.
 const MOST_FACES: usize = 8;
 
-/// The `detail` of an attempt. What an older version did not write is empty.
+/// The `detail` of an attempt. Members that an older version did not write are empty.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Detail {
-    /// For the applicant's record.
+    /// The applicant's data, for the applicant's record.
     pub info: ApplicantInfo,
     /// One text per stage that failed.
     pub reasons: Vec<String>,
-    /// Why the attempt was held although no code applies.
+    /// Why the attempt was held for review, where no failure code applies.
     pub holds: Vec<Hold>,
-    /// The code that a sandbox submission asked for.
+    /// The failure code that a sandbox submission requested.
     pub forced: Option<u16>,
-    /// The document types that the Flow asked for.
+    /// The document types that the Flow required.
     pub required_documents: Vec<String>,
-    /// Milliseconds a stage.
+    /// Milliseconds per stage.
     pub timing_ms: BTreeMap<String, f64>,
-    /// What the engines saw.
+    /// The measures of the engines.
     pub seen: Seen,
-    /// Sanctions hits that were found before not to mean this person, and did not count.
+    /// Sanctions hits that did not count, because a reviewer found earlier that they do not mean this person.
     pub suppressed: Vec<ScreeningHit>,
-    /// Score from which a list entry matched, 0–1.
+    /// The score from which a list entry matched, 0–1.
     pub screening_threshold: Option<f64>,
-    /// The attempt's own names: the submitted one and those on documents.
+    /// The submitted name and the names on the documents.
     pub names: Vec<ScreenedName>,
-    /// The face was proven and identified: later attempts of the same face are screened under these names, too.
+    /// The face was proven and identified. Later attempts of the same face are screened under these names
+    /// too.
     pub face_identified: bool,
-    /// The face was proven, and it is beyond doubt the face of the person to whom the attempt belongs.
+    /// The face was proven, and it is certainly the face of the person to whom the attempt belongs.
     pub face_proven: bool,
     /// The face that a hold left unproven, until an approval proves it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,9 +59,9 @@ pub struct Detail {
     /// The held face that an approval bound to the person, until the attempt is declined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound_face: Option<HeldFace>,
-    /// The Flow or the account required two people's decision.
+    /// The Flow or the account required a decision by two people.
     pub four_eyes: bool,
-    /// Known faces near this one.
+    /// Known people whose faces are similar.
     pub similar: Vec<SimilarFace>,
 }
 
@@ -71,7 +73,7 @@ impl Detail {
     }
 }
 
-/// 503: a part of an attempt's record that this version cannot read. The fault contains no value of the record.
+/// 503: this version cannot read a part of an attempt's record. `fault` must contain no value of the record.
 pub fn unreadable(log_id: i64, part: &str, fault: &impl std::fmt::Display) -> Problem {
     let text = format!(
         "The record of attempt {log_id} cannot be read. A newer version may have written it; an operator finds the reason in the log"
@@ -79,7 +81,7 @@ pub fn unreadable(log_id: i64, part: &str, fault: &impl std::fmt::Display) -> Pr
     Problem::unavailable(text).because(format!("attempt {log_id}, {part}: {fault}"))
 }
 
-/// A face as the attempt's detail keeps it: the embedding with its model's version, in hexadecimal.
+/// A face in an attempt's detail: the embedding with its model's version, in hexadecimal.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct HeldFace(String);
@@ -98,35 +100,35 @@ impl HeldFace {
     }
 }
 
-/// A known person whose face is near.
+/// A known person with a similar face.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SimilarFace {
-    /// Whose; it may have become an alias since.
+    /// The person's facemap id. It may have become an alias since.
     pub facemap_id: Uuid,
-    /// 0–100.
+    /// Similarity, 0–100.
     pub similarity: f32,
 }
 
-/// What the engines saw.
+/// The measures of the engines.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Seen {
-    /// Every picture that was sent, by its field (`passportFront`, `selfie`, …).
+    /// Every submitted picture, by its field (`passportFront`, `selfie`, …).
     pub pictures: BTreeMap<String, PictureSeen>,
-    /// The passive check of the selfie.
+    /// The passive liveness check of the selfie.
     pub liveness: Option<LivenessSeen>,
-    /// Each document, in the order of the submission.
+    /// The documents, in the order of the submission.
     pub documents: Vec<DocumentSeen>,
-    /// Submitted data held against the documents', whether or not the Flow asks for it.
+    /// Submitted data compared with the documents' data, whether or not the Flow requires it.
     pub fields: Vec<FieldSeen>,
-    /// Similarity from which faces matched.
+    /// The similarity from which faces match.
     pub match_threshold: f32,
-    /// Similarity from which, up to the match, a person looks.
+    /// The similarity from which, up to the match threshold, a person reviews the attempt.
     pub review_threshold: f32,
 }
 
-/// One picture. Boxes are left, top, width, height as parts of the upright picture, 0–1.
+/// One picture. Boxes are left, top, width, height as fractions of the upright picture, 0–1.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PictureSeen {
@@ -134,23 +136,23 @@ pub struct PictureSeen {
     pub state: String,
     /// `image/jpeg`, …
     pub format: String,
-    /// Pixels, as sent.
+    /// Width in pixels, as submitted.
     pub width: u32,
-    /// Pixels, as sent.
+    /// Height in pixels, as submitted.
     pub height: u32,
-    /// Of a PDF: the page that was looked at, from 0.
+    /// The page that was read of a PDF, from 0.
     pub page: Option<u32>,
-    /// What it seems to show (documents).
+    /// What a document's picture appears to show.
     pub kind: Option<String>,
-    /// What made it hard to read: code and advice.
+    /// Quality issues: code and advice.
     pub issues: Vec<(String, String)>,
     /// The faces on it, largest first.
     pub faces: Vec<FaceSeen>,
-    /// The lines that were read.
+    /// The text lines that were read.
     pub lines: Vec<LineSeen>,
     /// The machine-readable zone.
     pub mrz: Option<MrzSeen>,
-    /// What barcodes there are, and what became of them.
+    /// Each barcode's symbology and the kind of its payload.
     pub barcodes: Vec<String>,
 }
 
@@ -158,30 +160,30 @@ pub struct PictureSeen {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FaceSeen {
-    /// Where.
+    /// Its position.
     #[serde(rename = "box")]
     pub bounds: [f32; 4],
     /// The detector's score, 0–1.
     pub score: f32,
-    /// Whether it counts: neither background nor a ghost portrait.
+    /// Whether it counts, because it is neither in the background nor a ghost portrait.
     pub significant: bool,
     /// Pixels between the eyes.
     pub inter_eye_px: f32,
-    /// What is wrong with it: code and advice.
+    /// Quality issues: code and advice.
     pub issues: Vec<(String, String)>,
 }
 
 /// One line of text.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct LineSeen {
-    /// Where.
+    /// Its position.
     #[serde(rename = "box")]
     pub bounds: [f32; 4],
-    /// What it says.
+    /// The text that was read.
     pub text: String,
-    /// 0–1.
+    /// Confidence, 0–1.
     pub confidence: f32,
-    /// It belongs to the machine-readable zone.
+    /// Whether it belongs to the machine-readable zone.
     pub mrz: bool,
 }
 
@@ -193,13 +195,13 @@ pub struct MrzSeen {
     pub format: String,
     /// As printed.
     pub lines: Vec<String>,
-    /// Every check digit holds.
+    /// Whether every check digit is correct.
     pub valid: bool,
-    /// The check digits that do not hold.
+    /// The check digits that are wrong.
     pub failed_checks: Vec<Value>,
-    /// What is unusual.
+    /// Unusual properties.
     pub warnings: Vec<Value>,
-    /// How much likelier these lines are than the next reading, in nats.
+    /// How much likelier this reading is than the next one, in nats.
     pub margin: Option<f32>,
 }
 
@@ -215,7 +217,7 @@ pub struct LivenessSeen {
     pub reasons: Vec<String>,
     /// The strongest periodic pattern, and the mean colour.
     pub cues: Option<(f32, f32)>,
-    /// The selfie is the very picture of the document.
+    /// The selfie is the same picture as the document's.
     pub same_picture: bool,
 }
 
@@ -225,31 +227,31 @@ pub struct LivenessSeen {
 pub struct DocumentSeen {
     /// `PASSPORT`, …
     pub document_type: String,
-    /// The selfie compared with its portrait, 0–100.
+    /// The similarity of the selfie to its portrait, 0–100.
     pub similarity: Option<f64>,
-    /// Whether its sides belong together; none: nothing that both say.
+    /// Whether its sides belong to the same document; `None`: they have no data in common.
     pub sides_agree: Option<bool>,
-    /// What the machine-readable zone says, by field.
+    /// The data of the machine-readable zone, by field.
     pub mrz: BTreeMap<String, String>,
-    /// What the barcode says, by field.
+    /// The data of the barcode, by field.
     pub barcode: BTreeMap<String, String>,
-    /// What the visual zone says, by field.
+    /// The data of the visual zone, by field.
     pub visual: BTreeMap<String, String>,
 }
 
-/// One submitted field held against one source.
+/// One submitted field compared with one source.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct FieldSeen {
-    /// The submission's name of it.
+    /// The field's name in the submission.
     pub field: String,
     /// `MRZ`, `PDF417` or `OCR`.
     pub source: String,
-    /// What was read; none when nothing was.
+    /// The value that was read; `None` if there was none.
     pub extracted: Option<String>,
-    /// Whether they agree.
+    /// Whether the values agree.
     #[serde(rename = "match")]
     pub matches: Option<bool>,
-    /// How well, 0–100.
+    /// How well they agree, 0–100.
     pub score: f64,
 }
 
@@ -262,7 +264,7 @@ impl PictureSeen {
         }
     }
 
-    /// A decoded picture, before anything was found on it.
+    /// A decoded picture, before the engines read it.
     pub fn decoded(decoded: &Decoded) -> Self {
         PictureSeen {
             state: "processed".into(),
@@ -274,7 +276,7 @@ impl PictureSeen {
         }
     }
 
-    /// Adds the faces found on a picture of these pixels.
+    /// Adds the faces of a picture with this size in pixels.
     pub fn add_faces(&mut self, reading: &FaceReading, size: (u32, u32)) {
         let seen = |face: &Face| FaceSeen {
             bounds: relative(face.bounds, size),
@@ -290,7 +292,7 @@ impl PictureSeen {
         self.faces = reading.faces.iter().take(MOST_FACES).map(seen).collect();
     }
 
-    /// Adds what was read on a picture of these pixels.
+    /// Adds the text, MRZ and barcodes of a picture with this size in pixels.
     pub fn add_reading(&mut self, reading: &DocumentReading, size: (u32, u32)) {
         self.kind = json(&reading.kind).as_str().map(str::to_owned);
         self.issues = reading
@@ -336,12 +338,12 @@ impl PictureSeen {
     }
 }
 
-/// A value's word.
+/// A value as JSON, such as an enum's name.
 fn json(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// A box in pixels as parts of the picture.
+/// Converts a box from pixels to fractions of the picture.
 fn relative([left, top, width, height]: [f32; 4], (across, down): (u32, u32)) -> [f32; 4] {
     let (across, down) = (across.max(1) as f32, down.max(1) as f32);
     [left / across, top / down, width / across, height / down].map(|part| {

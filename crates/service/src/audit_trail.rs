@@ -1,12 +1,12 @@
-//! Rows of the audit trail. A row about what somebody looked at or searched for is written alone; a change writes its row in the transaction
-//! that makes it.
+//! Writes rows of the audit trail. A row about a view or a search has its own transaction; a change writes
+//! its row in the transaction that makes it.
 
 use store::audit::{self, Entry};
 use store::{Db, Scope, Tx};
 
 use crate::problem::Problem;
 
-/// Writes a row.
+/// Writes a row in its own transaction.
 pub async fn write(db: &Db, scope: Scope, entry: &Entry<'_>) -> Result<(), Problem> {
     store::transaction!(db, |tx| -> Result<(), Problem> {
         Ok(audit::write(tx, scope, entry).await?)

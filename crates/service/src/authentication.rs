@@ -1,6 +1,7 @@
-//! Proof of who calls: an API key with its secret, or the access token of a hosted session (contract §5).
+//! Authenticates callers of the API: an API key with its secret, or the access token of a hosted session
+//! (contract §5).
 //!
-//! A failed attempt counts against the key and the address. Nothing here reads a header.
+//! A failed attempt counts against the key and the IP address. This module reads no headers.
 
 use std::net::IpAddr;
 
@@ -15,10 +16,10 @@ use crate::config::RateClass;
 use crate::problem::{Family, Kind, Problem};
 use crate::rates::{hashed, take, too_many, visitor};
 
-/// The caller with this API key and secret.
+/// Authenticates a caller by API key and secret.
 ///
 /// # Errors
-/// Wrong credentials, in the words of the family; an account that may not call.
+/// Wrong credentials, with the family's text and status; 403 if the account may not call.
 pub async fn with_key(
     app: &App,
     key: String,
@@ -44,10 +45,10 @@ pub async fn with_key(
     })
 }
 
-/// The caller with this access token of a hosted session.
+/// Authenticates a caller by the access token of a hosted session.
 ///
 /// # Errors
-/// A token that is not valid; an account that may not call.
+/// The token is not valid; 403 if the account may not call.
 pub async fn with_token(
     app: &App,
     token: &SecretString,
@@ -68,7 +69,7 @@ pub async fn with_token(
     })
 }
 
-/// A failed authentication counts against the key and the address; too many answer 429.
+/// Counts a failed authentication against the key and the IP address; 429 after too many.
 async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
     let who = hashed(&format!("{key}@{}", visitor(address)));
     let class = RateClass::FailedAuth;

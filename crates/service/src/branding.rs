@@ -1,6 +1,6 @@
-//! A merchant's name, logo, colour, privacy notice and contact on the hosted page, and the origins that may embed it or be returned to:
-//! what is accepted, and how it is read back. It is read with the account for each page and kept nowhere else; browsers cache a logo by
-//! the hash of its bytes. Files are read by the command line, contrast is `node::theme`'s.
+//! A merchant's name, logo, colour, privacy notice and contact on the hosted page. It is read with the
+//! account for each page and cached nowhere else; browsers cache a logo by the hash of its bytes. The command
+//! line reads the files, and `node::theme` adjusts the contrast.
 
 use std::sync::Arc;
 
@@ -22,22 +22,23 @@ use crate::theme::Rgb;
 /// The largest logo, in bytes of its file.
 pub const MAX_LOGO_BYTES: usize = 64 * 1024;
 
-/// How a merchant looks to its applicants.
+/// A merchant's appearance on the hosted page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branding {
     /// The name that the page shows.
     pub name: String,
-    /// Where the logo is to be had, on this server.
+    /// The logo's path on this server.
     pub logo_url: Option<String>,
-    /// The colour, as it was set.
+    /// The colour that was set.
     pub color: Option<Rgb>,
     /// The privacy notice (https).
     pub privacy_url: Option<String>,
-    /// Where applicants can ask: an e-mail or https address.
+    /// A contact for applicants: an e-mail or https address.
     pub contact: Option<String>,
 }
 
-/// A merchant's branding; without settings it is the account's name alone. 503 if the settings cannot be read.
+/// A merchant's branding. Without settings it consists only of the account's name. 503 if the settings cannot
+/// be read.
 pub fn branding(merchant: &Merchant) -> Result<Branding, Problem> {
     let MerchantSettings {
         brand_name,
@@ -58,15 +59,16 @@ pub fn branding(merchant: &Merchant) -> Result<Branding, Problem> {
     })
 }
 
-/// Sixteen hex digits. (Settings of before the logos had a table of their own hold the picture itself, which is not shown.)
+/// Whether the text is a logo's version: sixteen hex digits. Settings from before logos had a table contain
+/// the picture itself, which is not shown.
 fn is_version(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Why a logo, or settings beside it, were not set.
+/// Why a logo, or settings changed together with it, were refused.
 #[derive(Debug, Error)]
 pub enum LogoError {
-    /// It is none that is taken; the text names the setting and the fix.
+    /// The file or the settings are refused. The text names the setting and the fix.
     #[error("{0}")]
     Unusable(String),
     /// The database.
@@ -74,8 +76,8 @@ pub enum LogoError {
     Store(#[from] Error),
 }
 
-/// Changes settings on the command line, and the logo where one is given (`None` inside: it is removed); the account as it then is, or
-/// `None` for an unknown one.
+/// Changes settings by the command line and, if `logo` is given, the logo (inner `None`: removes it). Returns
+/// the account after the change, or `None` for an unknown account.
 ///
 /// # Errors
 /// [`LogoError`], also for settings that are refused.
@@ -104,8 +106,8 @@ async fn set(
     let id = merchant.id;
     let is_readable = super::merchants::faults(&merchant).is_empty();
     if let Some(logo) = logo.filter(|_| is_readable) {
-        // The logo's version is one of the settings, and a proposal is void once the settings that it was made
-        // on have changed. So the logo comes first.
+        // The logo's version is one of the settings, and a proposal becomes void when the settings change on
+        // which it was made. So the logo comes first.
         set_logo(tx, id, logo).await?;
         merchant = merchants::get_for_update(tx, id)
             .await?
@@ -116,15 +118,16 @@ async fn set(
     let changed = super::merchants::replace_settings(tx, &merchant, changed, By::COMMAND_LINE)
         .await
         .map_err(refused)?;
-    // A logo is added to settings that can be read: those above repaired them, and were not proposed.
+    // If the settings could not be read, the call above repaired them and proposed nothing. The logo can be
+    // added only now.
     if let Some(logo) = logo.filter(|_| !is_readable) {
         set_logo(tx, id, logo).await?;
     }
     Ok(changed)
 }
 
-/// Sets a merchant's logo from a picture's file (PNG, JPEG or WEBP, at most [`MAX_LOGO_BYTES`]), or removes it. SVG is not taken, since it
-/// can hold scripts.
+/// Sets a merchant's logo from a picture file (PNG, JPEG or WEBP, at most [`MAX_LOGO_BYTES`]), or removes it.
+/// SVG is refused because it can contain scripts.
 ///
 /// # Errors
 /// [`LogoError`]; [`Error::Missing`] for an unknown merchant.
@@ -146,7 +149,8 @@ pub async fn set_logo(tx: &mut Tx, merchant_id: Uuid, file: Option<&[u8]>) -> Re
     Ok(())
 }
 
-/// [`set_logo`] for somebody of the account. The picture is decoded first, in a child: what only begins like one is refused.
+/// As [`set_logo`], for a member of the account. A child process decodes the picture first, so that a file
+/// with only a picture's first bytes is refused.
 pub async fn put_logo(app: &Shared, caller: &Caller, file: Option<Vec<u8>>) -> Result<(), Problem> {
     if let Some(file) = file.clone().filter(|file| file.len() <= MAX_LOGO_BYTES) {
         let decoders = Arc::clone(&app.decoders);

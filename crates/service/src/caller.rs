@@ -1,4 +1,5 @@
-//! Who calls, and whether their account may call now (`docs/decisions/0001-accounts-and-credentials.md`). How a caller proves it is `authentication`'s.
+//! Callers of the API and of pages, and whether their account may call
+//! (`docs/decisions/0001-accounts-and-credentials.md`). `authentication` proves who they are.
 
 use store::Scope;
 use store::audit::Entry;
@@ -7,21 +8,21 @@ use store::sessions::{Session, SessionStatus};
 
 use crate::problem::{Family, Kind, Problem};
 
-/// Who calls: an account in one of its modes, or one of its hosted sessions.
+/// A caller: an account in one of its modes, or one of its hosted sessions.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The account.
     pub merchant: Merchant,
     /// The account and mode that the key works on.
     pub scope: Scope,
-    /// The API key, the session's id, or `staff:ID` of somebody in the portal, for the audit trail.
+    /// The API key, the session's id, or `staff:ID` of a portal member, for the audit trail.
     pub key: String,
-    /// The hosted session whose access token was presented, as it stood then; it may have ended.
+    /// The hosted session of the access token, as it was at authentication. It may have ended.
     pub session: Option<Session>,
 }
 
 impl Caller {
-    /// An entry of the audit trail: this caller did something to something.
+    /// An audit entry: this caller did `action` to `subject`.
     pub fn did<'a>(&'a self, action: &'a str, subject: &'a str) -> Entry<'a> {
         Entry {
             actor: &self.key,
@@ -40,7 +41,7 @@ impl Caller {
     }
 }
 
-/// 401 to a token whose session needs nothing any more.
+/// 401 for a token whose session has ended.
 pub fn session_ended() -> Problem {
     Problem::new(
         Kind::WrongCredentials,
@@ -48,7 +49,8 @@ pub fn session_ended() -> Problem {
     )
 }
 
-/// `docs/decisions/0001-accounts-and-credentials.md`: suspended is shut out everywhere; live keys, and Groups and Flows with either key, need approval.
+/// Whether an account may call (`docs/decisions/0001-accounts-and-credentials.md`). A suspended account is
+/// refused everywhere. Live keys, and Groups and Flows with either key, need approval.
 pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<(), Problem> {
     match status {
         MerchantStatus::Approved => Ok(()),

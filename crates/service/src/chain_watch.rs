@@ -1,5 +1,6 @@
-//! Whether those who tell of chains answer, and how old the newest block is that they know: the one source of what the log, `doctor`,
-//! the operator's Health page and `/metrics` say of it. It asks for newest blocks only, and mends nothing.
+//! Checks that the sources of chains' histories answer, and how old their newest blocks are. The log,
+//! `doctor`, the operator's Health page and `/metrics` all report these checks. It queries only newest blocks
+//! and repairs nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,27 +17,27 @@ use super::Shared;
 use super::background::Job;
 use super::checks::{Check, State};
 
-/// What a chain's source is called among the checks.
+/// The name of these checks.
 pub const CHECK: &str = "chains";
-/// A follower writes down how far it is every few seconds, or as often as its node is asked: it is silent after so long, or after
-/// twice the time between two looks at its node where that is longer.
+/// A follower records its progress every few seconds, or each time it queries its node. It counts as silent
+/// after this time, or after twice the time between two queries if that is longer.
 const SILENT: Duration = Duration::from_mins(15);
 
-/// What a look at a source found.
+/// The state of a chain's source.
 #[derive(Clone, Debug)]
 pub struct Looked {
     /// The chain.
     pub currency: Currency,
-    /// Who tells of it: `graph`, or the kind of index.
+    /// The source: `graph`, or the kind of index.
     pub source: String,
-    /// How old its newest block is, if that is known.
+    /// The age of its newest block, if it is known.
     pub age: Option<Duration>,
-    /// How it is, and what to do.
+    /// The result of the check, with the fix.
     pub check: Check,
 }
 
-/// Whether a graph is fresh. `following` is what the one who feeds it last wrote down; `None`: nobody does. `asked_anew` is the time
-/// between two looks at its node. `now` is in milliseconds since 1970.
+/// Checks whether a graph is fresh. `following` is the follower's last record, and `None` if the graph is not
+/// followed. `asked_anew` is the time between two queries of the node. `now` is in milliseconds since 1970.
 pub fn graph(
     currency: Currency,
     tip: Option<&Tip>,
@@ -108,7 +109,7 @@ pub fn graph(
     looked(currency, "graph", tip, check, now)
 }
 
-/// Whether an index answers and is fresh.
+/// Checks whether an index answers and is fresh.
 pub fn index(
     currency: Currency,
     kind: &str,
@@ -161,7 +162,7 @@ fn made(tip: &Tip, now: i64) -> String {
     }
 }
 
-/// A time span in its two largest units.
+/// Formats a time span in its two largest units.
 fn words(span: Duration) -> String {
     let minutes = span.as_secs() / 60;
     let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
@@ -197,8 +198,8 @@ fn look(sources: &ChainSources, config: &ChainConfig, data: &std::path::Path) ->
     all
 }
 
-/// Looks as long as the server runs, at once and then again and again, oftener where nodes are asked oftener than usual; says in
-/// the log what is wrong when it begins and ends.
+/// Checks all sources for as long as the server runs, more often if nodes are queried more often than usual.
+/// It logs when a fault begins and when it ends.
 pub async fn run(app: Shared) {
     let pause = Job::Chains.every().min(3 * app.config.chains.asked_anew());
     let mut before: HashMap<(Currency, String), State> = HashMap::new();
@@ -337,7 +338,7 @@ mod tests {
             assert_eq!(found.check.state, state, "{}", found.check.text);
             assert!(found.check.text.contains(says), "{}", found.check.text);
         }
-        // Where the node is asked every two hours, three hours of silence are no fault.
+        // If the node is queried every two hours, three hours of silence are no fault.
         let seldom = Duration::from_hours(2);
         let found = graph(
             Currency::Btc,

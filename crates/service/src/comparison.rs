@@ -1,18 +1,20 @@
-//! Submitted data held against what documents say: `documents::compare` does it; this translates to and from the rules' data.
+//! Compares submitted data with the documents' data. `documents::compare` compares; this module converts from
+//! and to the rules' types.
 
 use documents::compare::{self, Claimed, Said};
 use documents::reading::{DocumentReading, MrzReading, Source as ReadSource};
 use verification::evidence::{ComparedField, Comparison, Consistency, Source};
 use verification::submission::Submission;
 
-/// Every source of every document against the submission. `documents` has the readings of each document's sides.
+/// Compares every source of every document with the submission. `documents` has the readings of each
+/// document's sides.
 pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) -> Comparison {
     let text = |field| submission.get(field).map(str::to_owned);
     let claimed = Claimed {
         first_name: text("firstName"),
         middle_name: text("middleName"),
         last_name: text("lastName"),
-        // Every calendar day is a date there too: `YYYY-MM-DD`.
+        // Every calendar day is a valid date there too: `YYYY-MM-DD`.
         birth_date: submission.dob.and_then(|dob| dob.to_string().parse().ok()),
         document_number: None,
         nationality: text("nationality"),
@@ -51,7 +53,7 @@ pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) ->
     }
 }
 
-/// Whether two sides of a document belong together: by what each says most certainly.
+/// Whether two sides belong to the same document, by the most certain source of each.
 pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
     let both = [front, back];
     let best = |reading| {
@@ -70,16 +72,17 @@ pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
     }
 }
 
-/// Whether verdicts may rely on an MRZ: it was read with enough margin, or another source of its document confirms it.
+/// Whether results may rely on an MRZ: it was read with enough margin, or another source of its document
+/// confirms it.
 /// `sides` are the readings of that document.
 pub fn is_accepted(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
     mrz.valid && (mrz.accepted || sides.iter().any(|side| is_confirmed(mrz, side)))
 }
 
-/// Below this score (0–100) another source does not say the same.
+/// Below this score (0–100) another source does not confirm a value.
 const SAME: f64 = 95.0;
 
-/// Whether a side's barcode or print has both names, and the number or the birth date, just as the MRZ has them.
+/// Whether a side's barcode or print has the same names as the MRZ, and the same number or birth date.
 fn is_confirmed(mrz: &MrzReading, side: &DocumentReading) -> bool {
     let zone = Said::from(mrz);
     let claimed = Claimed {
@@ -103,14 +106,14 @@ fn is_confirmed(mrz: &MrzReading, side: &DocumentReading) -> bool {
     })
 }
 
-/// What one source says, and whether verdicts may use it.
+/// The data of one source, and whether results may rely on it.
 struct Statement {
     said: Said,
     is_reliable: bool,
 }
 
-/// What a picture says, the most certain source first. An MRZ whose check digits fail says nothing certain, and is left
-/// out. `sides` are the readings of the same document.
+/// The data of a picture's sources, the most certain source first. An MRZ with wrong check digits is left
+/// out, because none of its data is certain. `sides` are the readings of the same document.
 fn statements(reading: &DocumentReading, sides: &[&DocumentReading]) -> Vec<Statement> {
     let mrz = reading.mrz.as_ref().filter(|mrz| mrz.valid).map(|mrz| {
         let is_reliable = is_accepted(mrz, sides);

@@ -6,8 +6,8 @@ use store::{Db, Scope};
 use super::checks::Check;
 use super::{flows, merchants};
 
-/// Whether every account's settings and every Flow can be read. Every request that depends on an unreadable
-/// member is refused, so each member is named.
+/// Checks that every account's settings and every Flow can be read. It names each unreadable member, because
+/// every request that depends on it is refused.
 pub async fn check(db: &Db) -> Check {
     const NAME: &str = "settings";
     /// The most faults that the text names.
@@ -33,7 +33,7 @@ pub async fn check(db: &Db) -> Check {
     )
 }
 
-/// How many accounts there are, and which of their settings and Flows cannot be read.
+/// The number of accounts, and the faults of their settings and Flows.
 async fn unreadable(db: &Db) -> Result<(usize, Vec<String>), store::Error> {
     let mut conn = db.read().await?;
     let merchants = store::merchants::list(&mut conn).await?;

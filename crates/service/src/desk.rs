@@ -1,17 +1,17 @@
-//! What reviewers keep for their work: views of the queue, each for one person, and templates of reasons, for the whole account. It
-//! decides nothing about an attempt.
+//! Reviewers' tools: saved views of the queue, each for one member, and reason templates for the whole
+//! account. It decides nothing about an attempt.
 
 use store::saved_views::{self, SavedView};
 use store::{Db, Error, reason_templates};
 use uuid::Uuid;
 use verification::status::Decision;
 
-/// Views that a person keeps at most.
+/// The maximum number of saved views per member.
 pub const MOST_VIEWS: i64 = 20;
-/// Templates that an account keeps at most.
+/// The maximum number of reason templates per account.
 pub const MOST_REASONS: i64 = 50;
 
-/// Keeps a view of the queue under its name.
+/// Saves a view of the queue under its name.
 ///
 /// # Errors
 /// [`Error::LimitReached`] beyond [`MOST_VIEWS`].
@@ -28,7 +28,7 @@ pub async fn forget_view(db: &Db, merchant_id: Uuid, staff_id: Uuid, name: &str)
     })
 }
 
-/// Adds a template of a reason for a decision; its id.
+/// Adds a reason template for a decision, and returns its id.
 ///
 /// # Errors
 /// [`Error::LimitReached`] beyond [`MOST_REASONS`].
@@ -38,7 +38,7 @@ pub async fn add_reason(db: &Db, merchant_id: Uuid, decision: Decision, body: &s
     })
 }
 
-/// Deletes a template; whether there was one.
+/// Deletes a template, and returns whether it existed.
 pub async fn remove_reason(db: &Db, merchant_id: Uuid, id: Uuid) -> Result<bool, Error> {
     store::transaction!(db, |tx| -> Result<bool, Error> {
         reason_templates::remove(tx, merchant_id, id).await

@@ -1,5 +1,5 @@
-//! Dispositions of screening hits: a reviewer's conclusion about each hit, without which no attempt with hits is approved
-//! (`docs/decisions/0026-hit-dispositions.md`). The rule is `verification::hits`'.
+//! Dispositions of screening hits: a reviewer's conclusion about each hit. An attempt is not approved before
+//! all its hits have one (`docs/decisions/0026-hit-dispositions.md`). `verification::hits` has the rule.
 
 use serde_json::json;
 use store::attempts::{self, Attempt};
@@ -11,13 +11,13 @@ use super::audit_trail::note;
 use super::stored_hits::hits;
 use crate::problem::{Kind, Problem};
 
-/// Longest reason of a decision or a disposition, in characters.
+/// The maximum length of a reason for a decision or a disposition, in characters.
 pub const MAX_REASON: usize = 1_000;
 
 /// A conclusion about one hit.
 #[derive(Clone, Debug)]
 pub struct Concluded {
-    /// The hit, as [`super::stored_hits::hits`] names it.
+    /// The hit's reference from [`super::stored_hits::hits`].
     pub hit: String,
     /// The conclusion.
     pub disposition: Disposition,
@@ -29,7 +29,7 @@ pub struct Concluded {
     pub at: i64,
 }
 
-/// Every conclusion about an attempt's hits, oldest first; of one hit the last one counts.
+/// Every conclusion about an attempt's hits, oldest first. The last conclusion about a hit counts.
 pub async fn of_attempt(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Concluded>, Problem> {
     let read = |row: dispositions::HitDisposition| {
         let unknown = |()| Problem::from(store::Error::Unreadable("disposition of a hit"));
@@ -103,7 +103,7 @@ pub(super) async fn record(
     }
     let row = (hit, disposition.as_str(), reason);
     dispositions::add(tx, scope, attempt, row, actor).await?;
-    // Neither hit nor reason, because the audit trail contains no personal data.
+    // The row contains neither hit nor reason, because the audit trail contains no personal data.
     let detail = json!({"disposition": disposition.as_str()}).to_string();
     note(
         tx,

@@ -1,5 +1,6 @@
-//! Erasing a person: the key, faces, registrations, attempts, names, sessions, links, events, monitoring queries with the person's label,
-//! and the files. The ledger and the audit trail keep the facemap id alone.
+//! Erases a person: the key, faces, registrations, attempts, names, sessions, links, events, monitoring
+//! queries with the person's label, and the files. Only the facemap id remains, in the ledger and the audit
+//! trail.
 //!
 //! **Order.** First the ids of the keys go into the erasure journal in the object store. Then one transaction
 //! destroys the keys and deletes the rows. Then SQLite's write-ahead log is emptied and the files are
@@ -23,16 +24,16 @@ const TRIES: usize = 5;
 /// Objects and rows that one step handles.
 const PAGE: i64 = 500;
 
-/// Who was erased.
+/// The result of an erasure.
 pub struct Erased {
-    /// The person, not an alias.
+    /// The person's facemap, not an alias.
     pub facemap_id: Uuid,
-    /// How many attempts went.
+    /// The number of deleted attempts.
     pub attempts: usize,
 }
 
-/// Erases the person behind a facemap or an alias of one. When it returns, nothing of the person is left in the database and the object
-/// store. Erasing a person again finishes what an earlier request could not.
+/// Erases the person behind a facemap or an alias. When it returns, none of the person's data is left in the
+/// database and the object store. Repeating an erasure finishes what an earlier request could not.
 ///
 /// # Errors
 /// 404 for a person whom this account never had; 503 when a step failed: repeat the request.
@@ -122,13 +123,13 @@ async fn finish(db: &Db, objects: &Objects, scope: Scope, facemap_id: Uuid) -> R
         ))
         .because(error)
     };
-    // The log first: as long as files are left, a repetition finds the erasure by its label too.
+    // The log comes first: while files are left, a repetition finds the erasure by its label too.
     db.truncate_wal().await.map_err(unfinished)?;
     let left = erasures::objects_of(&mut db.read().await?, scope, facemap_id).await?;
     remove_objects(db, objects, &left).await.map_err(unfinished)
 }
 
-/// Deletes the objects of attempts that are gone. If one cannot be deleted, the others still are.
+/// Deletes the objects of deleted attempts. If one deletion fails, the others still run.
 async fn remove_objects(db: &Db, objects: &Objects, left: &[ObjectRemoval]) -> Result<(), store::Error> {
     let (mut removed, mut failed) = (Vec::new(), None);
     for removal in left {
@@ -146,10 +147,10 @@ async fn remove_objects(db: &Db, objects: &Objects, left: &[ObjectRemoval]) -> R
     failed.map_or(Ok(()), Err)
 }
 
-/// Deletes the objects of all attempts that are gone; answers how many attempts.
+/// Deletes the objects of all deleted attempts, and returns the number of those attempts.
 ///
 /// # Errors
-/// [`store::Error::Objects`] when some could not be deleted.
+/// [`store::Error::Objects`] if some could not be deleted.
 pub async fn remove_objects_left(db: &Db, objects: &Objects) -> Result<u64, store::Error> {
     let mut removed = 0;
     loop {
@@ -162,7 +163,7 @@ pub async fn remove_objects_left(db: &Db, objects: &Objects) -> Result<u64, stor
     }
 }
 
-/// Makes the rows of earlier versions findable for erasures.
+/// Indexes the rows of earlier versions, so that erasures find them.
 async fn index_earlier_rows(db: &Db) -> Result<(), store::Error> {
     while earlier_rows::any(&mut db.read().await?).await? {
         store::transaction!(db, |tx| -> Result<usize, store::Error> {
@@ -172,13 +173,14 @@ async fn index_earlier_rows(db: &Db) -> Result<(), store::Error> {
     Ok(())
 }
 
-/// Does what earlier versions, failed erasures and ended processes left undone; answers how many attempts' objects it deleted.
+/// Finishes what earlier versions, failed erasures and ended processes left undone. Returns the number of
+/// attempts whose objects it deleted.
 ///
 /// # Errors
 /// Store errors.
 pub async fn finish_earlier(app: &App) -> Result<u64, store::Error> {
     index_earlier_rows(&app.db).await?;
-    // The log holds destroyed keys. It is emptied even while the object store is down.
+    // The log contains destroyed keys. It is emptied even while the object store is down.
     let emptied = empty_log(app).await;
     journal_earlier(app).await?;
     let removed = remove_objects_left(&app.db, &app.objects).await?;
@@ -186,10 +188,10 @@ pub async fn finish_earlier(app: &App) -> Result<u64, store::Error> {
     Ok(removed)
 }
 
-/// Empties the database's write-ahead log if it may still hold destroyed keys.
+/// Empties the database's write-ahead log if it may still contain destroyed keys.
 ///
 /// # Errors
-/// [`store::Error::Unavailable`] when readers keep the log in use: call it again.
+/// [`store::Error::Unavailable`] while readers use the log: call it again.
 pub async fn empty_log(app: &App) -> Result<(), store::Error> {
     let newest = erasures::newest_at(&mut app.db.read().await?).await?;
     if app.background.log_holds_keys(newest) {
@@ -199,7 +201,8 @@ pub async fn empty_log(app: &App) -> Result<(), store::Error> {
     Ok(())
 }
 
-/// Writes the erasures of earlier versions to the journal, so that restoring an old backup can repeat them too.
+/// Writes the erasures of earlier versions to the journal, so that restoring an old backup can repeat them
+/// too.
 async fn journal_earlier(app: &App) -> Result<(), store::Error> {
     loop {
         let mut conn = app.db.read().await?;

@@ -1,4 +1,5 @@
-//! Webhook events: written into the transaction that causes them (`docs/decisions/0017-webhooks.md`). Delivery is [`crate::webhooks`]'.
+//! Writes webhook events in the transaction that causes them (`docs/decisions/0017-webhooks.md`).
+//! [`crate::webhooks`] delivers them.
 
 use serde_json::{Value, json};
 use store::outbox::{self, NewEvent};
@@ -8,7 +9,8 @@ use uuid::Uuid;
 use crate::problem::Problem;
 use crate::time::iso;
 
-/// Writes an event; `data` holds no personal data but the merchant's label. Erasing the person of `data.facemapId` deletes the event.
+/// Writes an event. `data` contains no personal data except the merchant's label. Erasing the person of
+/// `data.facemapId` deletes the event.
 pub async fn enqueue(
     tx: &mut Tx,
     scope: Scope,

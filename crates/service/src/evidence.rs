@@ -1,7 +1,8 @@
-//! From uploaded files to the evidence that the rules judge: decode, read, find faces, compare. Blocking work for the CPU pool.
+//! Turns uploaded files into the evidence for the rules: decodes, reads, finds faces and compares. Blocking
+//! work for the CPU pool.
 //!
-//! Pictures are worked on one after the other, so that a verification's memory is that of its largest picture. Nothing here says
-//! whether anybody passes.
+//! Pictures are processed one after the other, so that a verification's memory is that of its largest
+//! picture. This module does not decide whether an applicant passes.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -31,19 +32,19 @@ use super::engines::Loaded;
 use crate::problem::Problem;
 use crate::upload::File;
 
-/// What the engines found.
+/// The results of the engines.
 pub struct Gathered {
-    /// For the rules; screening is added by the caller.
+    /// The evidence for the rules. The caller adds the screening.
     pub evidence: Evidence,
-    /// The selfie's face, when it is fit to be compared.
+    /// The selfie's face, if it is good enough to be compared.
     pub face: Option<Embedding>,
-    /// Milliseconds a stage.
+    /// Milliseconds per stage.
     pub timings: BTreeMap<String, f64>,
     /// The measures behind the evidence, for reviewers.
     pub seen: Seen,
 }
 
-/// Looks at every declared document and the selfie.
+/// Processes every declared document and the selfie.
 pub fn gather(
     app: &App,
     submission: &Submission,
@@ -112,9 +113,9 @@ struct Looker<'a> {
     gone: &'a Abandoned,
     timings: &'a mut BTreeMap<String, f64>,
     seen: &'a mut Seen,
-    /// Of the selfie's pixels.
+    /// The fingerprint of the selfie's pixels.
     selfie: Option<[u8; 32]>,
-    /// Of the selfie with the documents' pictures.
+    /// How much the selfie resembles the documents' pictures.
     resemblance: Resemblance,
 }
 
@@ -122,7 +123,7 @@ fn fingerprint(picture: &Picture) -> [u8; 32] {
     Sha256::digest(&picture.pixels).into()
 }
 
-/// One picture, looked at.
+/// One processed picture.
 struct Looked {
     side: SideEvidence,
     reading: DocumentReading,
@@ -169,7 +170,7 @@ impl Looker<'_> {
             LivenessOutcome::Impossible => Liveness::Impossible,
         };
         self.seen.liveness = Some(LivenessSeen {
-            // Shown to reviewers only; the verdict was taken from the enum above.
+            // For reviewers only; the rules use the enum above.
             outcome: serde_json::to_value(checked.outcome).unwrap_or_default(),
             score: checked.score,
             reasons: checked
@@ -227,7 +228,7 @@ impl Looker<'_> {
         ))
     }
 
-    /// One side of a document; of a PDF the first page that holds one.
+    /// Processes one side of a document. For a PDF it uses the first page that shows a document.
     fn side(&mut self, document_type: DocumentType, side: Side) -> Result<Option<Looked>, Problem> {
         let Some(field) = FileField::of(document_type, side) else {
             return Ok(None);
@@ -237,7 +238,7 @@ impl Looker<'_> {
         loop {
             let decoded = match self.decode(field, from_page)? {
                 None => return Ok(None),
-                // The pages after the first one that is not blank hold nothing more.
+                // The pages after the first one that is not blank cannot be decoded, so the first one counts.
                 Some(Err(_)) if first.is_some() => return Ok(first),
                 Some(Err(error)) => {
                     self.saw(field, PictureSeen::undecoded(error.code()));
@@ -257,7 +258,7 @@ impl Looker<'_> {
             self.resemblance.is_document |= self.selfie == Some(fingerprint(&decoded.picture));
             let mut seen = PictureSeen::decoded(&decoded);
             let looked = self.look(&decoded.picture, document_type, side, &mut seen)?;
-            // Of a PDF the page that is gone on with: the first one, until one holds a document.
+            // Of a PDF, reviewers see the page that is used: the first one, until a page shows a document.
             if first.is_none() || looked.reading.kind != DocumentKind::None {
                 self.saw(field, seen);
             }
@@ -312,7 +313,7 @@ impl Looker<'_> {
             let faces = self.faces(picture, PictureKind::Document)?;
             seen.add_faces(&faces, size);
             looked.side.faces = faces.significant().count();
-            // A portrait too poor to compare is not compared: at such sizes strangers look alike.
+            // A portrait of poor quality is not compared, because at such sizes strangers look alike.
             let main = faces.main().filter(|face| face.is_usable());
             looked.portrait = main.and_then(|face| face.embedding.clone());
         }
@@ -329,7 +330,7 @@ impl Looker<'_> {
             .map_err(no_engine)
     }
 
-    /// Decodes a field's file, if it was sent. Stops here when nobody waits for the answer any more.
+    /// Decodes a field's file if it was submitted. It stops here if the caller has gone.
     fn decode(
         &mut self,
         field: FileField,
@@ -360,13 +361,14 @@ impl Looker<'_> {
     }
 }
 
-/// An engine that fails says nothing about the picture: models run on every picture that was decoded. The request answers 503.
+/// A failure of an engine is no fault of the picture, because the models run on every decoded picture. The
+/// response is 503.
 fn no_engine(error: impl std::fmt::Display) -> Problem {
     Problem::unavailable("The document and face engines could not finish; please try again shortly")
         .because(error)
 }
 
-/// What a picture was recognised as, in the rules' words.
+/// Converts the kind of a document to the rules' type.
 fn recognised(kind: DocumentKind) -> Recognised {
     match kind {
         DocumentKind::None => Recognised::Nothing,
@@ -402,7 +404,7 @@ fn match_faces(selfie: &Embedding, portrait: &Embedding, settings: &Settings) ->
     }
 }
 
-/// The zone to rely on: an accepted one before a valid one before any.
+/// The MRZ to rely on: an accepted one before a valid one, and a valid one before any other.
 pub(super) fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
     let best = readings
         .iter()
@@ -465,7 +467,7 @@ pub(super) fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
     }
 }
 
-/// What the visual zones say, the first side before the second.
+/// The data of the visual zones. The first side comes before the second.
 fn visual(readings: &[&DocumentReading]) -> DocumentData {
     let value = |name: &str| {
         readings
@@ -491,7 +493,7 @@ fn visual(readings: &[&DocumentReading]) -> DocumentData {
     }
 }
 
-/// A document for whoever reviews it.
+/// A document's measures, for reviewers.
 fn document_seen(document: &DocumentEvidence) -> DocumentSeen {
     let said = |data: Option<&DocumentData>| data.map(by_field).unwrap_or_default();
     DocumentSeen {
@@ -513,7 +515,7 @@ fn document_seen(document: &DocumentEvidence) -> DocumentSeen {
     }
 }
 
-/// What a source says, by the names of `documents`' fields.
+/// A source's data, by the field names of `documents`.
 fn by_field(data: &DocumentData) -> BTreeMap<String, String> {
     let fields = [
         (field::FIRST_NAME, &data.given_names),

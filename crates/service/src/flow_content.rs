@@ -1,11 +1,11 @@
-//! A stored Flow as the rules read it.
+//! Reads a stored Flow into the rules' type.
 
 use store::flows::FlowContent;
 use verification::flow::{FlowParts, StoredFlowError};
 
 use crate::problem::Problem;
 
-/// The Flow as the rules read it; 503 if a stored member cannot be read. The log names the member, never its value.
+/// Reads a stored Flow; 503 if a member cannot be read. The log names the member but not its value.
 pub fn parse(content: &FlowContent) -> Result<verification::flow::Flow, Problem> {
     read(content).map_err(|fault| {
         let text = "The Flow's stored configuration cannot be read, so nothing was done. The operator finds the member with `bonafide doctor`";
@@ -13,10 +13,10 @@ pub fn parse(content: &FlowContent) -> Result<verification::flow::Flow, Problem>
     })
 }
 
-/// The Flow as the rules read it.
+/// Reads a stored Flow.
 ///
 /// # Errors
-/// Which stored member cannot be read.
+/// The stored member that cannot be read.
 pub fn read(content: &FlowContent) -> Result<verification::flow::Flow, StoredFlowError> {
     verification::flow::Flow::parse(&FlowParts {
         default_fields: &content.default_fields,

@@ -1,4 +1,5 @@
-//! Flows: what happens to them. The rules are `verification::flow`'s and `verification::flow_body`'s, the SQL is `store::flows`'.
+//! Use cases of Flows. `verification::flow` and `verification::flow_body` have the rules, `store::flows` the
+//! SQL.
 
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
@@ -30,7 +31,7 @@ pub async fn get(app: &App, scope: Scope, id: &str) -> Result<Flow, Problem> {
         .ok_or_else(not_found)
 }
 
-/// Changes a Flow; every member that is sent replaces the whole value.
+/// Changes a Flow. Every submitted member replaces its whole value.
 pub async fn update(
     app: &App,
     caller: &Caller,
@@ -64,7 +65,7 @@ pub async fn update(
     })
 }
 
-/// What became of a change.
+/// The result of a change.
 #[expect(clippy::large_enum_variant, reason = "one per request, never in bulk")]
 #[derive(Clone, Debug)]
 pub enum Saved {
@@ -84,16 +85,17 @@ impl Saved {
     }
 }
 
-/// What the portal's editor makes of a Flow: all that PUT may send, and `settings`.
+/// The Flow that the portal's editor saves. Its body may contain all members of PUT, and `settings`.
 pub enum Draft<'a> {
     /// A Flow that is not there yet.
     New,
-    /// A Flow, as it was last changed (ms) when the editor began.
+    /// An existing Flow: its id, and when it had last changed (ms) as the editor opened it.
     Of(&'a str, i64),
 }
 
-/// Saves the portal editor's body by the same rules as PUT. A Flow that a colleague has changed meanwhile is a conflict. A change that
-/// weakens the Flow waits for a second person where the Flow or the account requires one.
+/// Saves the portal editor's body by the same rules as PUT. If a colleague has changed the Flow since, the
+/// response is a conflict. A change that weakens the Flow waits for a second person where the Flow or the
+/// account requires one.
 pub async fn save(
     app: &App,
     caller: &Caller,
@@ -173,7 +175,7 @@ async fn propose_new(tx: &mut Tx, scope: Scope, content: FlowContent, by: By<'_>
     Ok(Saved::Proposed)
 }
 
-/// What a new Flow requires, for the person who confirms it.
+/// The content of a new Flow, for the person who confirms it.
 fn shown(content: &FlowContent) -> Result<Vec<Line>, Problem> {
     let members = [
         ("defaultFields", &content.default_fields),
@@ -228,8 +230,8 @@ pub(super) async fn change(
     Ok(Saved::Proposed)
 }
 
-/// Puts a Flow's content in place of one that cannot be read. No second person can confirm a change of that, so it must not check less
-/// than what can be read of it.
+/// Replaces a Flow's content that cannot be read. No second person can confirm such a change, so the new
+/// content must not check less than the readable part of the old one.
 async fn repair(
     tx: &mut Tx,
     scope: Scope,
@@ -264,7 +266,8 @@ async fn repair(
     Err(Problem::new(Kind::Conflict, text))
 }
 
-/// What can be read of a Flow that cannot be read as a whole, with the rest of `after`; a `fourEyes` that cannot be read counts as set.
+/// The readable members of a Flow that cannot be read as a whole; the others come from `after`. A `fourEyes`
+/// that cannot be read counts as set.
 fn salvaged(before: &FlowContent, after: &FlowContent) -> FlowContent {
     let mut kept = after.clone();
     let parts: [fn(&FlowContent, &mut FlowContent); 6] = [
@@ -321,7 +324,7 @@ fn weakenings(
     Ok(flow_weakenings(&parse(before)?, &parse(after)?, defaults))
 }
 
-/// For the audit trail: the members by which a change weakens.
+/// The audit row's detail: the members by which a change weakens the Flow.
 fn detail(weaker: &[Weakening]) -> String {
     match weaker {
         [] => "{}".to_owned(),
@@ -380,13 +383,14 @@ pub(super) async fn add(
 /// The refusal of a change to a Flow that another person has changed since.
 pub const CHANGED_MEANWHILE: &str = "Someone else has changed this Flow since you opened it";
 
-/// What a whole body would make, if the rules allow it; whether its name is free is seen when it is saved.
+/// The content that a whole body would create, if the rules allow it. It does not check that the name is
+/// free; saving does.
 pub fn check(body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
     drafted(empty(), body, sandbox)
 }
 
-/// The content after what the editor says, or every fault in one pass: where members are wrong in themselves, the rules that span members
-/// are asked of the others.
+/// The content after the editor's changes, or all faults at once. If some members are invalid, the rules that
+/// span members are applied to the others.
 fn drafted(content: FlowContent, body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
     let refusal = match FlowChanges::parse_with_settings(body, sandbox) {
         Ok(changes) => return changed(content, &changes),
@@ -410,14 +414,14 @@ fn drafted(content: FlowContent, body: &Map<String, Value>, sandbox: bool) -> Re
     Err(Problem::validation(faults))
 }
 
-/// Deletes a Flow; every Group loses it.
+/// Deletes a Flow and removes it from every Group.
 pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem> {
     let id = parse_id(id)?;
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         let flow = flows::get_for_update(tx, caller.scope, id)
             .await?
             .ok_or_else(not_found)?;
-        // Attempts that wait keep what the Flow required of them.
+        // Pending attempts still need the two people that their Flow required.
         if four_eyes::requires_two(&flow.into()) {
             flows::keep_four_eyes(tx, caller.scope, id).await?;
         }
@@ -429,7 +433,7 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
     })
 }
 
-/// Makes a Flow from a file's members (the command line and the demo); the error is for people.
+/// Creates a Flow from a file's members (for the command line and the demo). The error is a text for people.
 pub async fn create(db: &Db, scope: Scope, file: &Map<String, Value>) -> Result<Saved, String> {
     let (changes, secret) = read_file(file, scope)?;
     if changes.name.is_none() {
@@ -467,7 +471,7 @@ fn apart(secret: Option<&SecretString>) -> Result<(), Problem> {
     }
 }
 
-/// Changes the Flow that is named, by id or by the file's `flowId` or `name`.
+/// Changes a Flow that is named by id, or by the file's `flowId` or `name`.
 pub async fn update_from_file(
     db: &Db,
     scope: Scope,
@@ -507,7 +511,7 @@ pub async fn update_from_file(
     .map_err(|problem| problem.to_string())
 }
 
-/// A file's changes, and apart from them the webhook secret, which is kept sealed and not among the settings.
+/// A file's changes and, separately, its webhook secret, which is stored sealed and not among the settings.
 fn read_file(file: &Map<String, Value>, scope: Scope) -> Result<(FlowChanges, Option<SecretString>), String> {
     let mut file = file.clone();
     // Validated with the other settings, then taken out of them.
@@ -527,7 +531,7 @@ fn read_file(file: &Map<String, Value>, scope: Scope) -> Result<(FlowChanges, Op
     Ok((changes, secret.map(SecretString::from)))
 }
 
-/// The content after a change, when the rules that span members allow it.
+/// The content after a change, if the rules that span members allow it.
 fn changed(mut content: FlowContent, changes: &FlowChanges) -> Result<FlowContent, Problem> {
     let replace = |value: &mut String, change: &Option<String>| {
         if let Some(change) = change {

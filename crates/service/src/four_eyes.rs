@@ -1,7 +1,8 @@
-//! Four eyes: where two people are required, who counts as the second one, and acts that wait for that person.
+//! Four eyes: where two people are required, who counts as the second person, and proposals that await that
+//! person.
 //!
-//! Which act needs a second person is `verification::four_eyes`' table. Decisions on attempts wait as proposals of [`super::reviews`];
-//! everything else waits here.
+//! The table in `verification::four_eyes` determines which acts need a second person. Decisions on attempts
+//! are proposals of [`super::reviews`]; all other proposals are here.
 
 mod answers;
 mod change;

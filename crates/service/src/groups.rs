@@ -1,4 +1,4 @@
-//! Groups: what happens to them. The rules are `verification::group`'s, the SQL is `store::groups`'.
+//! Use cases of Groups. `verification::group` has the rules, `store::groups` the SQL.
 
 use serde_json::{Map, Value};
 use store::audit;
@@ -26,7 +26,7 @@ pub async fn get(app: &App, scope: Scope, id: &str) -> Result<Group, Problem> {
         .ok_or_else(not_found)
 }
 
-/// Creates a Group and, in the same transaction, keeps the answer for an idempotency key.
+/// Creates a Group and, in the same transaction, stores the response for an idempotency key.
 pub async fn create(
     app: &App,
     caller: &Caller,
@@ -42,7 +42,7 @@ pub async fn create(
     })
 }
 
-/// The same for the portal, whose forms have no idempotency keys.
+/// Creates a Group for the portal, whose forms have no idempotency keys.
 pub async fn make(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<Group, Problem> {
     let new = parse_new(body)?;
     store::transaction!(app.db, |tx| -> Result<Group, Problem> {
@@ -50,7 +50,7 @@ pub async fn make(app: &App, caller: &Caller, body: &Map<String, Value>) -> Resu
     })
 }
 
-/// Creates a Group of a demonstration or a load test, whatever the account's plan allows.
+/// Creates a Group for a demonstration or a load test. The account's plan does not limit it.
 pub async fn create_alone(db: &Db, scope: Scope, new: &NewGroup) -> Result<Group, Error> {
     store::transaction!(db, |tx| -> Result<Group, Error> {
         groups::create(tx, scope, new, None).await
@@ -90,7 +90,7 @@ pub async fn update(
     body: &Map<String, Value>,
 ) -> Result<Group, Problem> {
     let id = parse_id(id)?;
-    // Absence is told before the body is judged, as for every path with an id.
+    // A missing Group is reported before faults of the body, as for every path with an id.
     get(app, caller.scope, &id.to_string()).await?;
     let GroupUpdate {
         name,
@@ -131,12 +131,12 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
     })
 }
 
-/// What is no UUID names nothing that exists.
+/// An id that is no UUID is reported as not found.
 fn parse_id(id: &str) -> Result<Uuid, Problem> {
     Uuid::parse_str(id).map_err(|_| not_found())
 }
 
-/// Ids that belong to nobody are ignored (contract §4.1 rule 1), and so are those that cannot belong to anybody.
+/// Unknown ids are ignored (contract §4.1 rule 1), and so are those that are no UUIDs.
 fn parse_flow_ids(ids: &[String]) -> Vec<Uuid> {
     ids.iter().filter_map(|id| Uuid::parse_str(id).ok()).collect()
 }

@@ -1,9 +1,10 @@
-//! Faces that a hold left unproven, and what an approval does with them (`docs/decisions/0021-held-for-review.md`).
+//! Faces that a hold left unproven, and their proof by an approval
+//! (`docs/decisions/0021-held-for-review.md`).
 //!
-//! A stolen or copied picture is held for review. Until a person approves the attempt its face is not
+//! A stolen or copied picture is held for review. Until a person approves the attempt, its face is not
 //! searched, bound or counted as a duplicate, so it never blocks the real person. The attempt's sealed detail
-//! keeps the embedding; the approval runs the identification that the attempt did not, inside the account's
-//! serial step. `verification` decides what is held.
+//! contains the embedding. The approval runs the identification that the attempt did not, inside the
+//! account's serial step. `verification` decides what is held.
 
 use faces::{Hit, Identification};
 use store::attempts::{self, Attempt};
@@ -19,11 +20,12 @@ use super::identify::{Applicant, identify};
 use super::names;
 use crate::problem::{Kind, Problem};
 
-/// The account's replica for [`prove`], if an attempt has a held face. Call it before the transaction: whoever holds the
-/// replica may wait for the database, never the other way round.
+/// The account's replica for [`prove`], if an attempt has a held face. Call it before the transaction: a task
+/// with the replica's lock may wait for the database, but never the other way round.
 ///
 /// # Errors
-/// A conflict when the face resembles other people's: the attempt then shows them, and may be approved once they are shown.
+/// A conflict if the face resembles other people's. The attempt then shows them, and may be approved after
+/// that.
 pub async fn replica_for(
     db: &Db,
     faces: &FaceReplicas,
@@ -40,7 +42,7 @@ pub async fn replica_for(
     let face = held.embedding()?;
     let mut replica = faces.of(scope).lock_owned().await;
     let mut conn = db.read().await?;
-    // Less is left to read in the account's serial step.
+    // This leaves less to read in the account's serial step.
     replica.catch_up(&mut conn, scope, face.version()).await?;
     let own = people::resolve(&mut conn, scope, attempt.facemap_id)
         .await?
@@ -51,7 +53,7 @@ pub async fn replica_for(
         return Ok(Some(replica));
     }
     store::transaction!(db, |tx| -> Result<(), Problem> {
-        // Nobody proves the face between this reading and the writing.
+        // The lock ensures that no other task proves the face between this read and the write.
         store::faces::lock(tx, scope).await?;
         let Some(attempt) = attempts::get(tx, scope, log_id).await? else {
             return Ok(());
@@ -66,7 +68,7 @@ pub async fn replica_for(
     Err(Problem::new(Kind::Conflict, text).named("looks_alike"))
 }
 
-/// People whose faces are near a held one and who are not shown on its attempt yet.
+/// People whose faces are similar to a held one and whom its attempt does not show yet.
 fn look_alikes(hits: &[Hit], own: Uuid, shown: &[SimilarFace]) -> Vec<SimilarFace> {
     let is_shown = |hit: &Hit| shown.iter().any(|face| face.facemap_id == hit.facemap);
     hits.iter()
@@ -79,12 +81,12 @@ fn look_alikes(hits: &[Hit], own: Uuid, shown: &[SimilarFace]) -> Vec<SimilarFac
         .collect()
 }
 
-/// Proves the face of an attempt that is being approved: the person is found or made as if the attempt had just been
-/// submitted. Answers the attempt as it then is. The caller holds the account's serial step.
+/// Proves the face of an attempt that is being approved: finds or creates the person as at a submission.
+/// Returns the changed attempt. The caller has begun the account's serial step.
 ///
 /// # Errors
-/// A conflict when the face or the `externalUserId` now belongs to another person, or when its person is known by a name
-/// under which the attempt was not screened.
+/// A conflict if the face or the `externalUserId` now belongs to another person, or if its person is known by
+/// a name under which the attempt was not screened.
 pub async fn prove(
     tx: &mut Tx,
     replica: Option<&mut Replica>,
@@ -128,7 +130,7 @@ pub async fn prove(
         return Err(Problem::new(Kind::Conflict, text).named("id_taken"));
     }
     let own = registration.as_ref().map(|registration| registration.id);
-    // A later attempt may have proven the same face for the same registration: then no other registration is
+    // A later attempt may have proven the same face for the same registration. Then no other registration is
     // affected.
     if own.is_none() || own != attempt.registration_id {
         let text = "This face is registered here under another externalUserId (2307). Decline this attempt, or decide on the other one first.";
@@ -140,7 +142,8 @@ pub async fn prove(
         return Err(Problem::new(Kind::Conflict, text).named("names_unscreened"));
     }
     tracing::info!(log_id = attempt.log_id, "an approval proved a held face");
-    // As at submission: a face that resembles another person's does not open what was set aside for that person.
+    // As at submission: with a face that resembles another person's, hits set aside for that person still
+    // count.
     detail.face_proven = !identity.near_duplicate;
     detail.similar = similar;
     if store::faces::sequence(tx, scope).await? > before {
@@ -157,9 +160,9 @@ async fn save(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &Detail) -> 
         .ok_or_else(|| Problem::internal("an attempt vanished while it was being decided on"))
 }
 
-/// Takes the face of an attempt that is being declined from the person to whom an earlier approval bound it, so that the real owner of
-/// the face is no duplicate. Another registered attempt that proved the face keeps it. Answers the attempt as it then is. The caller
-/// holds the account's serial step.
+/// When an attempt is declined, takes its face from the person to whom an earlier approval bound it, so that
+/// the real owner of the face is no duplicate. If another registered attempt proved the face, it stays bound.
+/// Returns the changed attempt. The caller has begun the account's serial step.
 pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Attempt, Problem> {
     let mut detail = Detail::of(attempt)?;
     let Some(bound) = detail.bound_face.take() else {
@@ -173,14 +176,14 @@ pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Atte
         Keeps::Nobody => {}
         Keeps::Proof => return Ok(attempt.clone()),
         Keeps::Approval(other, mut its_detail) => {
-            // The face goes when that attempt is declined too.
+            // The face is removed when that attempt is declined too.
             its_detail.bound_face = Some(bound);
             save(tx, scope, &other, &its_detail).await?;
             return save(tx, scope, attempt, &detail).await;
         }
     }
     people::unbind_faces(tx, scope, person).await?;
-    // These findings concern the owner of the face, to whom the facemap no longer belongs.
+    // These findings concern the face's owner, to whom the facemap no longer belongs.
     for cleared in store::suppressions::of_person(tx, scope, person).await? {
         store::suppressions::remove(tx, scope, person, &cleared.list, &cleared.entity_id).await?;
     }
@@ -190,13 +193,13 @@ pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Atte
     save(tx, scope, attempt, &detail).await
 }
 
-/// Why a face stays bound although the attempt by whose approval it was bound is declined.
+/// Why a face stays bound although the attempt whose approval bound it is declined.
 enum Keeps {
-    /// It does not.
+    /// The face does not stay bound.
     Nobody,
-    /// Another registered attempt proved it, whatever became of that attempt.
+    /// Another registered attempt proved it, whatever that attempt's result.
     Proof,
-    /// Another attempt whose face was held is approved.
+    /// Another attempt with this held face is approved.
     Approval(Box<Attempt>, Box<Detail>),
 }
 
@@ -209,7 +212,7 @@ async fn keeps_face(tx: &mut Tx, scope: Scope, person: Uuid, attempt: &Attempt) 
             continue;
         };
         let Ok(detail) = Detail::of(&other) else {
-            // Nothing is known of it, so nothing changes.
+            // The attempt cannot be read, so the face stays bound.
             return Ok(Keeps::Proof);
         };
         let was_held = detail.holds.iter().any(|hold| hold.leaves_face_unproven());

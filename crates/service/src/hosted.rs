@@ -1,5 +1,5 @@
-//! The hosted page's side of a session: what a link leads to before anything is used up, how the session stands, consent, the
-//! hand-off to a second device, and the events of the funnel. What a session makes of attempts is [`crate::sessions`]'s.
+//! The hosted page's side of a session: previews of a link, the session's state, consent, the hand-off to a
+//! second device, and the events of the funnel. [`crate::sessions`] decides how attempts change a session.
 
 use std::net::IpAddr;
 
@@ -27,21 +27,21 @@ use super::{App, flows};
 use crate::caller::{self, Caller};
 use crate::problem::{Family, Problem};
 
-/// Events beyond these are not kept: no applicant makes so many.
+/// Further events of a session are dropped, because no real applicant causes so many.
 const MAX_EVENTS_OF_SESSION: i64 = 1_000;
 
-/// What a link leads to.
+/// A preview of a link, before its exchange.
 #[derive(Clone, Debug)]
 pub struct Preview {
-    /// Who asks.
+    /// The merchant's branding.
     pub branding: Branding,
-    /// Whether it is only a test.
+    /// Whether it is a sandbox session.
     pub sandbox: bool,
-    /// What is asked for, where no country's override says otherwise.
+    /// The required data and documents, except for countries with an override.
     pub configuration: Configuration,
-    /// About how long it takes.
+    /// The estimated duration in minutes.
     pub minutes: u32,
-    /// Until when the link can be used (ms).
+    /// When the link expires (ms).
     pub expires_at: i64,
 }
 
@@ -58,7 +58,7 @@ impl Preview {
     }
 }
 
-/// Looks at a link's token and uses nothing up; refuses as the exchange does.
+/// Previews a link's token without using it up. It refuses the same tokens as the exchange.
 pub async fn preview(app: &App, token: &str) -> Result<Preview, Problem> {
     let Offer {
         merchant,
@@ -70,7 +70,7 @@ pub async fn preview(app: &App, token: &str) -> Result<Preview, Problem> {
     Preview::new(&merchant, scope, flow, expires_at)
 }
 
-/// The same for a hand-off's token.
+/// As [`preview`], for a hand-off's token.
 pub async fn handoff_preview(app: &App, token: &str) -> Result<Preview, Problem> {
     let mut conn = app.db.read().await?;
     let Claimable {
@@ -83,20 +83,20 @@ pub async fn handoff_preview(app: &App, token: &str) -> Result<Preview, Problem>
     Preview::new(&merchant, scope, flow, handoff.expires_at)
 }
 
-/// What a session of a Flow would be told, without there being one: the portal's preview. Nothing is made, and nothing kept.
+/// What a session of a Flow would show, without a session: the portal's preview of a Flow. It stores nothing.
 pub struct Rehearsal {
-    /// What its link would lead to.
+    /// The preview of its link.
     pub preview: Preview,
-    /// How it would stand.
+    /// The session's state.
     pub current: Current,
-    /// What it would ask for, country by country.
+    /// The required documents by country.
     pub offers: Vec<CountryOffer>,
 }
 
-/// How long a rehearsal shows that it has left: longer than anybody looks at it.
+/// The remaining time that a rehearsal shows.
 const REHEARSAL_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Rehearses a Flow that may not even be saved.
+/// Rehearses a Flow, which need not be saved.
 pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Result<Rehearsal, Problem> {
     let rules = flows::parse(&content)?;
     let now = Timestamp::now().as_millisecond();
@@ -145,7 +145,7 @@ pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Resu
     })
 }
 
-/// How a session stands, for its own applicant.
+/// A session's state, for its own applicant.
 pub struct Current {
     /// The session.
     pub session: Session,
@@ -153,17 +153,17 @@ pub struct Current {
     pub scope: Scope,
     /// Its Flow.
     pub flow: Flow,
-    /// Who asks.
+    /// The merchant's branding.
     pub branding: Branding,
-    /// What the applicant said last.
+    /// The applicant's last answer to the consent text.
     pub consent: Option<Consent>,
-    /// What became of the last attempt.
+    /// The outcome of the last attempt.
     pub outcome: Option<Outcome>,
-    /// The second device, and the step it reached last.
+    /// The second device, and the last step that it reached.
     pub handoff: Option<(Handoff, Option<String>)>,
 }
 
-/// What became of an attempt, as its applicant may know it: nothing of sanctions.
+/// An attempt's outcome, as its applicant may know it. It reveals nothing about sanctions.
 pub struct Outcome {
     /// `approved`, `pending` or `failed`.
     pub status: &'static str,
@@ -173,7 +173,7 @@ pub struct Outcome {
     pub at: i64,
 }
 
-/// How the caller's session stands, ended ones included.
+/// The state of the caller's session, even if it has ended.
 pub async fn current(app: &App, caller: &Caller) -> Result<Current, Problem> {
     let session = session(caller)?;
     let mut conn = app.db.read().await?;
@@ -217,7 +217,8 @@ async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Opt
     }))
 }
 
-/// The codes that the applicant is told: whoever is screened learns nothing of it.
+/// The codes that the applicant receives. A sanctions match is removed, because applicants must not learn of
+/// it.
 fn told_codes(codes: &str) -> Result<Vec<u16>, String> {
     let mut codes: Vec<u16> =
         serde_json::from_str(codes).map_err(|error| verification::json::fault(&error))?;
@@ -225,7 +226,7 @@ fn told_codes(codes: &str) -> Result<Vec<u16>, String> {
     Ok(codes)
 }
 
-/// Records what the applicant said to the consent text; answers when (ms).
+/// Records the applicant's answer to the consent text, and returns when (ms).
 pub async fn consent(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<i64, Problem> {
     let session = open_session(caller)?;
     let said = hosted::Consent::parse(body).map_err(Problem::validation)?;
@@ -258,7 +259,7 @@ pub async fn consent(app: &App, caller: &Caller, body: &Map<String, Value>) -> R
     })
 }
 
-/// What the Flow asks for, country by country, and the country to begin with (alpha-3).
+/// The required documents by country, and the preselected country (alpha-3).
 pub async fn documents(
     app: &App,
     caller: &Caller,
@@ -268,24 +269,24 @@ pub async fn documents(
     let flow = sessions::configuration(&mut app.db.read().await?, caller.scope, link).await?;
     let offers = hosted::country_offers(&flows::parse(&flow.into())?, caller.scope.sandbox);
     let preselected = match offers.first() {
-        // The specimen state comes first, in the sandbox.
+        // In the sandbox, the specimen state is the first country.
         Some(first) if caller.scope.sandbox => Some(first.country.alpha3),
         _ => app.geo.country(address).map(|country| country.alpha3),
     };
     Ok((preselected, offers))
 }
 
-/// A hand-off's link, shown this once.
+/// A hand-off's link. It is shown only once.
 pub struct HandoffLink {
-    /// To be opened on the second device.
+    /// The address to open on the second device.
     pub url: String,
-    /// Shown on both devices.
+    /// A number that both devices show.
     pub number: i64,
-    /// Until when it can be used (ms).
+    /// When the link expires (ms).
     pub expires_at: i64,
 }
 
-/// Makes a link that takes the caller's session to a second device, in place of an earlier one.
+/// Creates a link that moves the caller's session to a second device. It replaces an earlier one.
 pub async fn hand_off(app: &App, caller: &Caller) -> Result<HandoffLink, Problem> {
     let session = open_session(caller)?;
     let number = random_range(10..=99);
@@ -310,7 +311,7 @@ struct Claimable {
     handoff: Handoff,
 }
 
-/// What a hand-off's token gives, or the exchange's refusal.
+/// Checks a hand-off's token, with the same refusals as the exchange.
 fn claimable(token: HandoffToken) -> Result<Claimable, Problem> {
     match token {
         HandoffToken::Good { session, .. } if !is_open(&session) => Err(sessions::expired()),
@@ -334,7 +335,7 @@ fn claimable(token: HandoffToken) -> Result<Claimable, Problem> {
     }
 }
 
-/// Takes a session over to the caller's device. Whatever refuses it leaves the token unused.
+/// Moves a session to the caller's device. If it is refused, the token stays unused.
 pub async fn claim(app: &App, address: IpAddr, token: &str) -> Result<(Exchanged, i64), Problem> {
     let Claimable {
         merchant,
@@ -373,7 +374,7 @@ pub async fn claim(app: &App, address: IpAddr, token: &str) -> Result<(Exchanged
     })
 }
 
-/// Ends the second device's access: the numbers did not match.
+/// Ends the second device's access, because the numbers did not match.
 pub async fn reject(app: &App, caller: &Caller, token: &SecretString) -> Result<(), Problem> {
     let session = session(caller)?;
     let subject = session.id.to_string();
@@ -388,7 +389,7 @@ pub async fn reject(app: &App, caller: &Caller, token: &SecretString) -> Result<
     })
 }
 
-/// Keeps the page's events for the funnel.
+/// Stores the page's events for the funnel.
 pub async fn record_events(
     app: &App,
     caller: &Caller,
@@ -419,7 +420,7 @@ pub async fn record_events(
     })
 }
 
-/// A class of devices, by what the browser calls itself. (Tablets of Apple's call themselves desktops.)
+/// The class of a device, by its `User-Agent`. (Apple's tablets identify as desktops.)
 fn device(user_agent: &str) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| user_agent.contains(word));
     if says(&["iPad", "Tablet"]) || (says(&["Android"]) && !says(&["Mobile"])) {

@@ -1,5 +1,6 @@
-//! What must be tidied up as long as the server runs: expired rows, sessions whose time is up, calls and attempts past their retention, objects
-//! that nothing refers to, samples of the metrics. Every node may do it at once.
+//! Cleans up for as long as the server runs: expired rows, sessions that have run out of time, calls and
+//! attempts past their retention, objects without an attempt, and samples of the metrics. Every node may do
+//! this at the same time.
 
 use std::time::Duration;
 
@@ -11,18 +12,18 @@ use super::{App, Shared, api_log, erasure, retention};
 
 /// How often metrics are compacted.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
-/// Link tokens are kept this long after they expired, so that their use is still told from nonsense; and so are sessions that
-/// nobody finished.
+/// Expired link tokens are stored this long, so that their use is still distinguished from an invalid token.
+/// Unfinished sessions are stored as long.
 const LINKS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
-/// Webhook events are kept this long, to be seen and sent again.
+/// Webhook events are stored this long, so that they can be viewed and sent again.
 const EVENTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
-/// Objects are written before their attempt; whatever has none after this time never gets one.
+/// Objects are written before their attempt. An object that has no attempt after this time never gets one.
 const ORPHANS_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Sessions whose time is up are ended so many at a time, so that nobody waits long for the database.
+/// How many overdue sessions one transaction ends, so that no other writer waits long.
 const SESSIONS_AT_ONCE: i64 = 200;
 
-/// Tidies up for ever.
+/// Cleans up for as long as the server runs.
 pub async fn run(app: Shared) {
     tokio::join!(
         metrics(&app),
@@ -70,9 +71,9 @@ async fn orphans(app: &App) {
     }
 }
 
-/// Deletes the objects of attempts that did not come to be (their node died in between) or are gone; answers how many. This may be
-/// the wrong database, an older copy on the live objects: accounts that it does not know are left alone, and so is whatever is newer
-/// than the newest attempt that it knows.
+/// Deletes the objects of attempts that were never recorded (because their node died) or are gone, and
+/// returns how many. The database may be an older copy used with the live objects. So objects of accounts
+/// that it does not know stay, and so do objects newer than its newest attempt.
 async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
     let before = Timestamp::now().as_millisecond() - ORPHANS_AFTER_MS;
     let merchants = store::merchants::list(&mut app.db.read().await?).await?;
@@ -91,7 +92,7 @@ async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
     Ok(swept)
 }
 
-/// When an attempt's id was made (ms): ids are UUIDs of version 7.
+/// When an attempt's id was created (ms). Ids are UUIDs of version 7.
 fn made_at(attempt_id: Uuid) -> Option<i64> {
     let (seconds, nanos) = attempt_id.get_timestamp()?.to_unix();
     i64::try_from(seconds * 1_000 + u64::from(nanos) / 1_000_000).ok()
@@ -116,7 +117,7 @@ async fn rows(app: &App) {
     }
 }
 
-/// Deletes what has expired and ends sessions whose time is up; answers how many rows.
+/// Deletes expired rows and ends sessions that have run out of time. Returns the number of rows.
 async fn sweep(app: &App) -> Result<u64, store::Error> {
     let mut swept = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
         let links_before = tx.now() - LINKS_KEPT_MS;

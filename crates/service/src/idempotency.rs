@@ -1,7 +1,8 @@
-//! `Idempotency-Key` (`docs/decisions/0008-idempotency.md`): the same request is carried out once in 24 hours and answered alike every time.
+//! `Idempotency-Key` (`docs/decisions/0008-idempotency.md`): a request is carried out once in 24 hours, and
+//! repetitions receive the same response.
 //!
-//! The answer is kept in the transaction that causes it, so a node that dies leaves either both or neither. Refusals (4xx, 5xx)
-//! are not kept: they moved nothing, and the same key may try again.
+//! The response is stored in the transaction that causes it, so a node that dies leaves either both or
+//! neither. Refusals (4xx, 5xx) are not stored. They changed nothing, and the same key may be used again.
 //!
 //! The request has a lease and renews it while it works. It can still lose the lease, because the node
 //! stopped for a while or the database returned to an earlier state. Another request may then have started,
@@ -19,10 +20,10 @@ use tokio::task::AbortHandle;
 use crate::App;
 use crate::problem::{Kind, Problem};
 
-/// Longest key.
+/// The maximum length of a key, in bytes.
 const MAX_KEY: usize = 255;
 
-/// A JSON answer, to the byte.
+/// A JSON response, byte for byte.
 #[derive(Clone, Debug)]
 pub struct Answer {
     status: StatusCode,
@@ -45,7 +46,7 @@ impl Answer {
         })
     }
 
-    /// That tells of a verification.
+    /// The same response, marked as the response of a verification.
     #[must_use]
     pub fn of_attempt(self, log_id: i64) -> Self {
         Answer {
@@ -64,31 +65,32 @@ impl Answer {
         self.status
     }
 
-    /// The body, which the answer gives up.
+    /// Converts the response to its body.
     pub fn into_body(self) -> Vec<u8> {
         self.body
     }
 
-    /// The attempt that it describes, by its log id.
+    /// The log id of the attempt that it describes.
     pub fn attempt(&self) -> Option<i64> {
         self.log_id
     }
 
-    /// Whether it repeats the answer to an earlier request.
+    /// Whether it repeats the response to an earlier request.
     pub fn is_replayed(&self) -> bool {
         self.is_replayed
     }
 }
 
-/// Whether to carry a request out.
+/// Whether a request must be carried out.
 pub enum Start {
-    /// Carry it out.
+    /// It must be carried out.
     Fresh(Claim),
-    /// It was: this is the answer.
+    /// It was carried out before; this is its response.
     Answered(Answer),
 }
 
-/// The right to carry out a request; given back when dropped unsettled (its caller has gone).
+/// The right to carry out a request. It is given up when it is dropped unsettled, because the caller has
+/// gone.
 pub struct Claim {
     ticket: Option<Ticket>,
     scope: Scope,
@@ -97,7 +99,8 @@ pub struct Claim {
     renewal: Option<AbortHandle>,
 }
 
-/// Claims the request's key (the value of its `Idempotency-Key`), if it has one. `content` is what must be the same in a repetition.
+/// Claims the key of a request (the value of its `Idempotency-Key`), if it has one. A repetition must have
+/// the same `content`.
 pub async fn start(
     app: &App,
     scope: Scope,
@@ -160,7 +163,7 @@ pub async fn start(
     }
 }
 
-/// Renews a lease three times in its length until it is lost or the task is stopped.
+/// Renews a lease three times per lease period, until it is lost or the task is stopped.
 async fn renew(db: Db, scope: Scope, ticket: Ticket, lease_ms: i64) {
     let pause = Duration::from_millis(lease_ms.unsigned_abs() / 3);
     loop {
@@ -177,7 +180,7 @@ async fn renew(db: Db, scope: Scope, ticket: Ticket, lease_ms: i64) {
 }
 
 impl Claim {
-    /// Keeps the answer, in the transaction that causes it.
+    /// Stores the response in the transaction that causes it.
     ///
     /// # Errors
     /// [`store::Error::LeaseLost`] when another request has taken over: the transaction must roll back.
@@ -194,7 +197,7 @@ impl Claim {
         idempotency::complete(tx, self.scope, ticket, kept, describes).await
     }
 
-    /// Ends the claim; a refusal gives the key back.
+    /// Ends the claim. A refusal releases the key.
     pub fn settle(self, result: Result<Answer, Problem>) -> Result<Answer, Problem> {
         self.settled.store(result.is_ok(), Ordering::Release);
         result

@@ -1,5 +1,5 @@
-//! Finds or makes the person and the registration of an attempt inside the account's serial step. The rules are
-//! `verification::identity`'s: this reads what they need and carries their plan out.
+//! Finds or creates the person and the registration of an attempt inside the account's serial step.
+//! `verification::identity` has the rules; this module reads what they need and carries out their plan.
 
 use std::collections::BTreeSet;
 
@@ -15,22 +15,23 @@ use super::attempt_detail::SimilarFace;
 use super::face_replicas::Replica;
 use crate::problem::Problem;
 
-/// Where an attempt belongs.
+/// The person and the registration of an attempt.
 pub struct Applicant {
-    /// For the rules.
+    /// The identity, for the rules.
     pub identity: Identity,
     /// The person, or the provisional facemap.
     pub facemap_id: Uuid,
-    /// The registration that the attempt belongs to; none: it is only logged.
+    /// The registration; `None`: the attempt is only logged.
     pub registration: Option<Registration>,
-    /// Other people whose faces are near, nearest first.
+    /// Other people with similar faces, nearest first.
     pub similar: Vec<SimilarFace>,
 }
 
-/// Similar people that are told of at most.
+/// The maximum number of similar people that are reported.
 const MOST_SIMILAR: usize = 5;
 
-/// Finds or makes the person and the registration. Takes the account's face lock; the caller's transaction holds it to its end.
+/// Finds or creates the person and the registration. Takes the account's face lock, which the caller's
+/// transaction holds to its end.
 pub async fn identify(
     tx: &mut Tx,
     scope: Scope,
@@ -85,7 +86,7 @@ fn near(hit: &Hit) -> FaceHit {
     }
 }
 
-/// What the rules need to know of the account.
+/// The account's registrations, as the rules need them.
 async fn account(
     tx: &mut Tx,
     scope: Scope,

@@ -1,4 +1,5 @@
-//! Figures over an account's attempts, made of what `store::insight` counts: in plain words, with names, ready to be shown or exported.
+//! Figures over an account's attempts, made of what `store::insight` counts: in plain words, with names,
+//! ready to be shown or exported.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! Acts on the whole installation that need two operators where any account or Flow requires two people: a list is removed, a list
-//! shrinks, a new operator counts as a separate person. They concern every account and contain no personal data.
+//! Acts on the whole installation that need two operators if any account or Flow requires two people:
+//! removing a list, accepting a shrunken list, and counting a new operator as a separate person. They concern
+//! every account and contain no personal data.
 //!
 //! The command line only proposes. It never carries out what it proposed.
 
@@ -18,14 +19,14 @@ use super::actor::By;
 use super::four_eyes::{self, Answered};
 use crate::problem::{Kind, Problem};
 
-/// Kinds of acts, as they are stored.
+/// The kinds of acts, as they are stored.
 const REMOVE_LIST: &str = "remove_list";
 const SHRINK_LIST: &str = "shrink_list";
-/// A shrinkage that two operators confirmed, until an import uses it.
+/// A shrinkage that two operators confirmed and that no import has used yet.
 const SHRINK_CONFIRMED: &str = "shrink_list_confirmed";
 const OPERATOR: &str = "operator";
 
-/// A version of a list that has far fewer entities than the one in use.
+/// A version of a list with far fewer entities than the version in use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shrinkage {
@@ -33,11 +34,11 @@ pub struct Shrinkage {
     pub list: String,
     /// The new version.
     pub version: String,
-    /// SHA-256 of its files, in hexadecimal, in the order of their names.
+    /// The SHA-256 of its files in hexadecimal, ordered by file name.
     pub sha256: Vec<String>,
-    /// Entities of the version in use.
+    /// The number of entities in the version in use.
     pub before: usize,
-    /// Entities of the new version.
+    /// The number of entities in the new version.
     pub after: usize,
 }
 
@@ -74,7 +75,7 @@ impl InstallationAct {
         }
     }
 
-    /// As it is stored.
+    /// The act's subject in its stored form.
     fn subject(&self) -> Result<String, Problem> {
         Ok(match self {
             Self::RemoveList(list) => list.clone(),
@@ -85,9 +86,9 @@ impl InstallationAct {
         })
     }
 
-    /// What a row says; `None` for a kind that is no act that waits.
+    /// Reads a stored row. `None` if its kind is no pending act.
     fn read(row: &InstallationProposal) -> Option<Result<Self, Problem>> {
-        // Neither text repeats what is stored.
+        // The error texts do not repeat stored values.
         let unreadable = |why: String| Problem::internal(format!("a proposal cannot be read: {why}"));
         Some(match row.kind.as_str() {
             REMOVE_LIST => Ok(Self::RemoveList(row.subject.clone())),
@@ -99,7 +100,7 @@ impl InstallationAct {
         })
     }
 
-    /// The list that it is about; empty for an operator.
+    /// The list that the act concerns; empty for an operator.
     pub fn list(&self) -> &str {
         match self {
             Self::RemoveList(list) => list,
@@ -108,7 +109,7 @@ impl InstallationAct {
         }
     }
 
-    /// What the trail names.
+    /// The act's subject in the operators' trail.
     fn named(&self) -> String {
         match self {
             Self::RemoveList(list) => list.clone(),
@@ -117,7 +118,7 @@ impl InstallationAct {
         }
     }
 
-    /// The trail's word for a step.
+    /// The name of a step in the operators' trail.
     fn step(&self, step: &str) -> String {
         let act = match self {
             Self::RemoveList(_) => "lists.removal",
@@ -138,7 +139,7 @@ fn operator_of(subject: &str) -> Option<InstallationAct> {
     Some(InstallationAct::Operator { staff_id, let_in_by })
 }
 
-/// An act that waits for operators.
+/// An act that awaits operators.
 #[derive(Clone, Debug)]
 pub struct PendingAct {
     /// Its id.
@@ -192,7 +193,7 @@ pub async fn waiting(conn: &mut Conn) -> Result<Vec<PendingAct>, Problem> {
                 staff_id: row.staff_id,
                 at: row.at,
             }),
-            // It hides no other, and nobody can confirm it.
+            // An unreadable act does not hide the others, and it cannot be confirmed.
             Some(Err(problem)) => tracing::error!(proposal = %row.id, "{problem}"),
             None => {}
         }
@@ -217,16 +218,16 @@ pub enum Obstacle {
     ProposerGone,
 }
 
-/// The operators, as far as confirming goes.
+/// The operators, with the facts that determine which acts they may confirm.
 pub struct Operators {
     active: Vec<StaffMember>,
     doubted: BTreeSet<Uuid>,
 }
 
 impl Operators {
-    /// Those who are not shut out, and who of them is in doubt.
+    /// Reads the operators who have access, and which of them are in doubt.
     pub async fn of(conn: &mut Conn) -> Result<Operators, Problem> {
-        // A doubt whose rest cannot be read is a doubt too.
+        // A doubt counts even if the rest of its subject cannot be read.
         let doubted = |row: InstallationProposal| {
             let id = row.subject.split(' ').next()?.parse().ok();
             id.filter(|_| row.kind == OPERATOR)
@@ -242,7 +243,7 @@ impl Operators {
         })
     }
 
-    /// Why an operator may not confirm an act; `None`: nothing is in the way.
+    /// Why an operator may not confirm an act; `None`: the operator may.
     pub fn obstacle(&self, waiting: &PendingAct, me: Uuid) -> Option<Obstacle> {
         let active = |id: Uuid| self.active.iter().find(|one| one.id == id);
         if self.doubted.contains(&me) {
@@ -272,7 +273,7 @@ impl Operators {
         others.any(|other| self.obstacle(waiting, other.id).is_none())
     }
 
-    /// Whether too few operators may confirm an act.
+    /// Whether too few operators may confirm an act, so that it cannot be carried out.
     pub fn nobody_confirms(&self, waiting: &PendingAct) -> bool {
         let able = self
             .active
@@ -305,18 +306,19 @@ fn refusal(obstacle: Obstacle) -> Problem {
     Problem::new(Kind::Forbidden, text).named(slug)
 }
 
-/// Why it is in doubt that an operator is a separate person.
+/// Why an operator may not be a separate person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// The operator joined by a link that somebody else made.
+    /// The operator joined by a link that another person made.
     Joined,
-    /// Somebody else made a link to set the operator's password.
+    /// Another person made a link to set the operator's password.
     Password,
 }
 
-/// Puts in doubt that an operator is a separate person, where two people are required. The first two operators of an installation
-/// are not doubted when they join, or there could never be a second one; an operator who was dismissed counts as one of them. A person who
-/// can set an operator's password can sign in as that operator, however few operators there are.
+/// Puts in doubt that an operator is a separate person, where two people are required. The first two
+/// operators of an installation are not doubted when they join, or there could never be a second one; an
+/// operator who was dismissed counts as one of them. A person who can set an operator's password can sign in
+/// as that operator, however few operators there are.
 pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, why: Doubt, by: By<'_>) -> Result<(), Problem> {
     if !needs_two(tx).await? {
         return Ok(());
@@ -335,8 +337,9 @@ pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, why: Doubt, by: By<'_>) -
     note(tx, by.actor, &act, "noted").await
 }
 
-/// An operator's answer to an act, and the act. The first operator who agrees to what the command line proposed becomes its proposer.
-/// A second one confirms, and the caller then removes the list. `seen`: when the act was proposed or supported, as the page showed it.
+/// Answers a pending act as an operator. The first operator who agrees to a proposal of the command line
+/// becomes its proposer. A second one confirms, and the caller then carries out a removal. `seen` is when the
+/// act was proposed or supported, as the page showed it.
 pub async fn answer(
     db: &Db,
     id: Uuid,
@@ -352,7 +355,8 @@ pub async fn answer(
         let waiting = waiting(tx).await?.into_iter().find(is_it).ok_or_else(gone)?;
         four_eyes::check_version(waiting.at, seen)?;
         if let Some(proposer) = waiting.staff_id {
-            // Before the operators are read, so that the proposer is not dismissed between that and the act.
+            // The lock comes before the operators are read, so that the proposer is not dismissed between
+            // that read and the act.
             staff::lock_operator(tx, proposer).await?;
         }
         let operators = Operators::of(tx).await?;
@@ -363,7 +367,8 @@ pub async fn answer(
             _ => {}
         }
         let is_of_operator = matches!(waiting.act, InstallationAct::Operator { .. });
-        // The operator who confirms may be the person who typed the command, so two operators confirm if there are two.
+        // The operator who confirms may be the person who typed the command, so two operators confirm if
+        // there are two.
         let needs_two = !is_of_operator || operators.another_confirms(&waiting, staff_id);
         let PendingAct {
             act,
@@ -398,7 +403,7 @@ pub async fn answer(
     })
 }
 
-/// Uses up what two operators confirmed; whether they had confirmed exactly this shrinkage.
+/// Uses up a confirmed shrinkage. Returns whether two operators had confirmed exactly this one.
 pub async fn take_confirmed(db: &Db, shrinkage: &Shrinkage) -> Result<bool, Problem> {
     let subject = serde_json::to_string(shrinkage).map_err(Problem::internal)?;
     store::transaction!(db, |tx| -> Result<bool, Problem> {

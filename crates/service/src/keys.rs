@@ -1,5 +1,5 @@
-//! API keys, as their owners manage them: made, given a new secret, revoked. Secrets are shown once; how they are kept is
-//! `store::credentials`'.
+//! API keys: their owners create, rotate and revoke them. Secrets are shown only once; `store::credentials`
+//! stores them.
 
 use store::Error;
 use store::credentials::{self, Credential, NewCredential};
@@ -9,12 +9,12 @@ use super::operations::record_for_account;
 use crate::caller::Caller;
 use crate::problem::{Kind, Problem};
 
-/// How long the secret before a new one works too.
+/// How long a key's previous secret still works after a rotation.
 pub const OVERLAP_MS: i64 = 24 * 60 * 60 * 1_000;
-/// How many keys of a mode may work at once.
+/// The maximum number of working keys per mode.
 const MAX_KEYS: usize = 20;
 
-/// The keys of the account's mode that work, newest first, then those that were revoked.
+/// The keys of the account's mode: the working ones, newest first, then the revoked ones.
 pub async fn list(app: &App, caller: &Caller) -> Result<Vec<Credential>, Problem> {
     let mut keys = credentials::list(&mut app.db.read().await?, caller.scope.merchant_id).await?;
     keys.retain(|key| key.sandbox == caller.scope.sandbox);
@@ -22,7 +22,7 @@ pub async fn list(app: &App, caller: &Caller) -> Result<Vec<Credential>, Problem
     Ok(keys)
 }
 
-/// Makes a key.
+/// Creates a key.
 pub async fn create(app: &App, caller: &Caller) -> Result<NewCredential, Problem> {
     let scope = caller.scope;
     store::transaction!(app.db, |tx| -> Result<NewCredential, Problem> {
@@ -40,7 +40,7 @@ pub async fn create(app: &App, caller: &Caller) -> Result<NewCredential, Problem
     })
 }
 
-/// Gives a key a new secret; the one before works for [`OVERLAP_MS`] more.
+/// Gives a key a new secret. The previous one works for another [`OVERLAP_MS`].
 pub async fn rotate(app: &App, caller: &Caller, key: &str) -> Result<NewCredential, Problem> {
     owned(app, caller, key).await?;
     store::transaction!(app.db, |tx| -> Result<NewCredential, Problem> {
@@ -52,7 +52,7 @@ pub async fn rotate(app: &App, caller: &Caller, key: &str) -> Result<NewCredenti
     })
 }
 
-/// Ends a key at once.
+/// Revokes a key at once.
 pub async fn revoke(app: &App, caller: &Caller, key: &str) -> Result<(), Problem> {
     owned(app, caller, key).await?;
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
@@ -63,7 +63,7 @@ pub async fn revoke(app: &App, caller: &Caller, key: &str) -> Result<(), Problem
     })
 }
 
-/// Refuses keys of others, and of the account's other mode.
+/// Refuses keys of other accounts, and of the account's other mode.
 async fn owned(app: &App, caller: &Caller, key: &str) -> Result<(), Problem> {
     let known = list(app, caller).await?;
     match known.iter().any(|each| each.key == key) {

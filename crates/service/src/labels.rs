@@ -1,4 +1,4 @@
-//! The labels that count for a caller's account.
+//! Loads the labels that count for a caller's account.
 
 pub use node::labels::{AccountLabels, LabelSets, NoLabels};
 
@@ -6,10 +6,10 @@ use crate::App;
 use crate::caller::Caller;
 use crate::merchants;
 
-/// What the caller's account knows of addresses.
+/// The labels that count for the caller's account.
 ///
 /// # Errors
-/// When lists or labels cannot be relied on: nothing may be called clean then.
+/// When lists or labels cannot be used. No address may then be called clean.
 pub fn of_caller(app: &App, caller: &Caller) -> Result<AccountLabels, NoLabels> {
     let settings = merchants::settings(&caller.merchant)
         .map_err(|_| NoLabels::Labels("the account's settings cannot be read".into()))?;

@@ -1,7 +1,8 @@
 //! The use cases: what happens behind the API, the portal and the command line.
 //!
-//! One module a use case, named by its subject; each opens the transactions that it needs, and nothing above this crate does. It knows
-//! no axum, no header and no page. A rule of verification is `verification`'s, SQL is `store`'s, pixels are the engines'.
+//! Each use case is a module named by its subject. It opens its own transactions, and no code above this
+//! crate opens any. The crate contains no axum, no header and no page. Rules are in `verification`, SQL is in
+//! `store`, and picture processing is in the engines.
 
 pub mod accounts;
 pub mod actor;
@@ -60,7 +61,7 @@ pub mod suppressions;
 pub mod verify;
 pub mod webhooks;
 
-// What callers of a use case need of the node.
+// Parts of the node that callers of use cases need.
 pub use node::{
     App, Shared, app, background, checks, config, cpu, decoders, engines, face_replicas, geo, lists, mail,
     presence, problem, public_address, recent, settings, spill, theme, time, upload,

@@ -1,5 +1,6 @@
-//! The installation's list set: which sanctions lists every node screens against, by the digests of their contents. Each node imports the
-//! files itself; this records what counts, with a row in the operators' trail. It reads no list's content.
+//! The installation's list set: which sanctions lists every node screens against, by the digests of their
+//! contents. Each node imports the files itself. This module records the set, with a row in the operators'
+//! trail. It does not read a list's content.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +9,12 @@ use serde_json::json;
 use store::list_sets::{self, ListSet, ListVersion};
 use store::{Db, Error, Tx, audit, operator_audit};
 
-/// A list of a folder whose header names no digest.
+/// A list in the folder whose header has no readable digest.
 #[derive(Debug, thiserror::Error)]
 #[error("the list {0} in this node's folder has no readable digest: import it again")]
 pub struct NoDigest(String);
 
-/// What a list's file says of itself.
+/// The version that a list's file states.
 fn version_of(list: &ListStatus) -> Result<ListVersion, NoDigest> {
     let digest = hex::decode(&list.digest)
         .ok()
@@ -26,7 +27,7 @@ fn version_of(list: &ListStatus) -> Result<ListVersion, NoDigest> {
     })
 }
 
-/// What the folder has, by name.
+/// The versions of the folder's lists, by name.
 fn of_folder(store: &ListStore) -> anyhow::Result<BTreeMap<String, ListVersion>> {
     let lists = store.status()?;
     lists
@@ -35,7 +36,7 @@ fn of_folder(store: &ListStore) -> anyhow::Result<BTreeMap<String, ListVersion>>
         .collect()
 }
 
-/// Version and entities of what the installation uses, for the guards of an import.
+/// The version and entity count of each list that the installation uses, for the checks of an import.
 pub async fn installed(db: &Db) -> Result<BTreeMap<String, (String, usize)>, Error> {
     let set = list_sets::current(&mut db.read().await?).await?;
     let lists = set.map(|set| set.lists).unwrap_or_default().into_iter();
@@ -43,7 +44,7 @@ pub async fn installed(db: &Db) -> Result<BTreeMap<String, (String, usize)>, Err
     Ok(lists.map(|(name, list)| (name, installed(list))).collect())
 }
 
-/// Why a folder does not have the lists of a set; none: it has them.
+/// Why a folder lacks the lists of a set; `None`: it has them.
 pub fn lacking(set: &ListSet, folder: &[ListStatus]) -> Option<String> {
     set.lists.iter().find_map(|(name, list)| {
         let digest = hex::encode(list.digest);
@@ -59,7 +60,8 @@ pub fn lacking(set: &ListSet, folder: &[ListStatus]) -> Option<String> {
     })
 }
 
-/// Takes the folder's lists for the installation's where no set was ever recorded: after an upgrade, the first node that starts.
+/// Records the folder's lists as the installation's set if none was ever recorded: at the first start after
+/// an upgrade.
 pub async fn adopt(db: &Db, store: &ListStore) -> anyhow::Result<()> {
     let folder = of_folder(store)?;
     if folder.is_empty() || list_sets::current(&mut db.read().await?).await?.is_some() {
@@ -76,8 +78,8 @@ pub async fn adopt(db: &Db, store: &ListStore) -> anyhow::Result<()> {
     })?)
 }
 
-/// Makes a list of the folder the installation's; other nodes are not ready until they import the same files. `always`: also writes a row
-/// when the content is the same.
+/// Adds a list of the folder to the installation's set. Other nodes are not ready until they import the same
+/// files. With `always`, a row is written even if the content is the same.
 pub async fn publish(
     db: &Db,
     store: &ListStore,
@@ -91,7 +93,7 @@ pub async fn publish(
         .ok_or_else(|| anyhow::anyhow!("the list {name} is not in this node's folder"))?;
     Ok(store::transaction!(db, |tx| -> Result<(), Error> {
         let set = list_sets::for_update(tx).await?;
-        // The first set of an installation: what was imported before there were sets counts too.
+        // The installation's first set also includes the lists that were imported before sets existed.
         let is_first = set.is_none();
         let mut lists = set.map_or_else(|| folder.clone(), |set| set.lists);
         let before = lists.insert(name.to_owned(), list.clone());
@@ -106,7 +108,8 @@ pub async fn publish(
     })?)
 }
 
-/// Takes a list out of the installation's set; whether it was in it. `here`: it is in this node's folder, which leaves a row too.
+/// Removes a list from the installation's set, and returns whether the set contained it. With `here`, the
+/// list is in this node's folder, so a row is written in any case.
 pub async fn remove(db: &Db, name: &str, actor: &str, here: bool) -> Result<bool, Error> {
     store::transaction!(db, |tx| -> Result<bool, Error> {
         let mut lists = list_sets::for_update(tx)

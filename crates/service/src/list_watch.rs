@@ -1,4 +1,5 @@
-//! Loads newer sanctions lists and labels while the server runs. Which lists count is `list_set`'s; how they are loaded, `node::lists`'s.
+//! Loads newer sanctions lists and labels while the server runs. `list_set` records which lists count, and
+//! `node::lists` loads them.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use node::background::Job;
 
 use crate::Shared;
 
-/// Looks after the lists and the labels as long as the server runs.
+/// Checks for newer lists and labels for as long as the server runs.
 pub async fn watch(app: Shared) {
     loop {
         tokio::time::sleep(Job::Lists.every()).await;
@@ -14,7 +15,7 @@ pub async fn watch(app: Shared) {
         app.lists.look().await;
         let labels = Arc::clone(&app);
         let looked = tokio::task::spawn_blocking(move || labels.labels.look()).await;
-        // How many lists are in use, or why none is.
+        // The number of lists in use, or why none can be used.
         let looked = match looked {
             Ok(()) => app.lists.screener().map(|screener| screener.lists().len() as u64),
             Err(_) => {

@@ -1,14 +1,14 @@
-//! The master key and what it wraps: whether a process's key belongs to the installation, and the two steps of a rotation. The file of the
-//! keys is `store::Keyring`'s.
+//! The master key and the keys that it wraps: checks that a process's key belongs to the installation, and
+//! performs the two steps of a rotation. `store::Keyring` reads the key file.
 
 use store::{Db, Error, installation, merchants, sign_ups, staff};
 
 use super::operations::{self, COMMAND_LINE};
 
-/// Writes the installation's check value where there is none yet.
+/// Writes the installation's check value if there is none yet.
 ///
 /// # Errors
-/// As [`installation::confirm`]: the process has another key.
+/// As [`installation::confirm`], if the process has another key.
 pub async fn confirm(db: &Db) -> Result<(), Error> {
     store::transaction!(db, |tx| -> Result<(), Error> { installation::confirm(tx).await })
 }
@@ -20,7 +20,7 @@ pub async fn record_rotation(db: &Db, fingerprint: &str) -> Result<(), Error> {
     })
 }
 
-/// Wraps all keys of accounts and staff by the newest master key; how many of each.
+/// Wraps the keys of all accounts and all staff with the newest master key. Returns the number of each.
 pub async fn rewrap(db: &Db, fingerprint: &str) -> Result<(u64, u64), Error> {
     store::transaction!(db, |tx| -> Result<(u64, u64), Error> {
         installation::rewrap_check(tx).await?;

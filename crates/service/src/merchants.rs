@@ -1,5 +1,5 @@
-//! Merchants: making one with its keys, and changing the settings that only the portal and the command line know (`docs/decisions/0005-settings-outside-the-api.md`).
-//! [`settings`] reads and checks them.
+//! Merchants: creating one with its keys, and changing the settings that only the portal and the command line
+//! can change (`docs/decisions/0005-settings-outside-the-api.md`). [`settings`] reads and checks them.
 
 use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
@@ -50,7 +50,7 @@ fn rules(settings: MerchantSettings) -> AccountRules {
     }
 }
 
-/// What became of a change of settings.
+/// The result of a change of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
     /// It is in effect.
@@ -59,7 +59,7 @@ pub enum Changed {
     Proposed,
 }
 
-/// Puts settings in place of a merchant's, or proposes them where they check less and two people are required.
+/// Replaces a merchant's settings. A change that checks less is only proposed where two people are required.
 pub async fn replace_settings(
     tx: &mut Tx,
     merchant: &Merchant,
@@ -100,7 +100,8 @@ pub async fn replace_settings(
     Ok(Changed::Proposed)
 }
 
-/// Puts settings in place of some that cannot be read. No second person can confirm a change of those, so it must not check less than
+/// Replaces settings that cannot be read. No second person can confirm such a change, so the new settings
+/// must not check less than the readable part of the old ones.
 /// what can be read of them.
 async fn repair_settings(
     tx: &mut Tx,
@@ -134,7 +135,7 @@ async fn repair_settings(
     Err(Problem::new(Kind::Conflict, text))
 }
 
-/// How the trail names that settings require a second factor of everybody from now on, or no longer.
+/// The audit action if a change starts or stops requiring a second factor of all members.
 fn second_factor_change(before: &str, after: &str) -> Option<&'static str> {
     let is_required = |settings: &str| {
         serde_json::from_str::<serde_json::Value>(settings)
@@ -169,7 +170,7 @@ pub(super) async fn put_settings(tx: &mut Tx, id: Uuid, settings: &str, actor: &
     Ok(())
 }
 
-/// Changes a merchant's settings for a member of the account.
+/// Changes a merchant's settings as a member of the account.
 pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> Result<Changed, Problem> {
     let id = caller.scope.merchant_id;
     store::transaction!(app.db, |tx| -> Result<Changed, Problem> {
@@ -181,7 +182,7 @@ pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> 
     })
 }
 
-/// Makes a merchant with a live and a sandbox key, by the command line.
+/// Creates a merchant with a live and a sandbox key, by the command line.
 pub async fn create(
     db: &Db,
     name: &str,
@@ -204,7 +205,7 @@ pub async fn create(
     })
 }
 
-/// Accounts are neither live nor sandbox, and their trail's rows count as live.
+/// Accounts have no mode, and rows of their audit trail count as live.
 fn live_scope(merchant_id: Uuid) -> Scope {
     Scope {
         merchant_id,
@@ -212,7 +213,7 @@ fn live_scope(merchant_id: Uuid) -> Scope {
     }
 }
 
-/// Sets an account's status on the command line; whether there is such an account.
+/// Sets an account's status by the command line, and returns whether the account exists.
 pub async fn set_status(db: &Db, id: Uuid, status: MerchantStatus) -> Result<bool, Error> {
     let action = format!("merchant.{}", status.as_str());
     store::transaction!(db, |tx| -> Result<bool, Error> {
@@ -224,7 +225,7 @@ pub async fn set_status(db: &Db, id: Uuid, status: MerchantStatus) -> Result<boo
     })
 }
 
-/// Gives a key a new secret by the command line; the one before works for [`keys::OVERLAP_MS`] more.
+/// Gives a key a new secret by the command line. The previous one works for another [`keys::OVERLAP_MS`].
 pub async fn rotate_key(db: &Db, id: Uuid, key: &str, sandbox: bool) -> Result<NewCredential, Error> {
     let scope = Scope {
         merchant_id: id,

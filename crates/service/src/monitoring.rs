@@ -1,5 +1,5 @@
-//! Transaction monitoring: what happens to a screening request. What a query may be is `chain::query`'s, the score
-//! `chain::screen`'s, the SQL `store::monitoring`'s.
+//! Transaction monitoring: the use case of a screening request. `chain::query` defines valid queries,
+//! `chain::screen` the score, and `store::monitoring` has the SQL.
 
 mod kept;
 mod not_again;
@@ -44,8 +44,8 @@ pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
     })
 }
 
-/// Screens an address or a transaction, and stores the query with its answer or its failure under an id. Once begun it is
-/// finished and stored, even if the client hangs up.
+/// Screens an address or a transaction, and stores the query with its response or its failure under an id.
+/// Once begun, it finishes and is stored even if the client hangs up.
 ///
 /// # Errors
 /// Why there is no score.
@@ -122,12 +122,12 @@ async fn screen_and_record(
     }
 }
 
-/// Why there is no score: in a word, for the store and the texts' keys; and what the client reads, with its status.
+/// Why there is no score: a word for the store and text keys, and the client's response.
 pub struct NoScore {
     status: u16,
-    /// The word, such as `unreachable`.
+    /// The reason's word, such as `unreachable`.
     pub why: &'static str,
-    /// What the client reads.
+    /// The client's response.
     pub problem: Problem,
 }
 
@@ -180,7 +180,7 @@ impl From<SourceError> for NoScore {
     }
 }
 
-/// Why a source gave no answer, in a word for the store and the texts' keys.
+/// Why a source gave no answer, as a word for the store and text keys.
 fn word(error: &SourceError) -> &'static str {
     match error {
         SourceError::NotFound => "not_found",
@@ -192,7 +192,7 @@ fn word(error: &SourceError) -> &'static str {
     }
 }
 
-/// The status that says why a source gave no answer.
+/// The status for a source that gave no answer.
 pub fn status(error: &SourceError) -> u16 {
     match error {
         SourceError::NotFound => 404,
@@ -206,21 +206,22 @@ fn not_found() -> Problem {
     Problem::not_found("Address or transaction not found or not yet processed")
 }
 
-/// The failure that a demo query of the sandbox asks for.
+/// The failure that a demo query of the sandbox requests.
 fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
     scope.sandbox.then(|| sandbox::failure(&query.bytes())).flatten()
 }
 
-/// A screening's outcome.
+/// The outcome of a screening.
 struct Found {
     answered: Answered,
-    /// What the account itself calls the address.
+    /// The name that the account's address book gives the address.
     own_name: Option<String>,
-    /// A vendor does not say which way the money went.
+    /// `None` for a vendor's score, because a vendor does not report the flow of money.
     evidence: Option<Evidence>,
 }
 
-/// A labelled address is always answered; what no label and no source knows is not found (`docs/decisions/0018-transaction-monitoring.md`).
+/// A labelled address always gets a score. An address without a label and unknown to every source is not
+/// found (`docs/decisions/0018-transaction-monitoring.md`).
 async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoScore> {
     let busy = |problem| NoScore {
         status: 503,
@@ -232,14 +233,14 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
     let labels = labels::of_caller(app, caller)?;
     let profile = newest_profile(app, caller).await?;
     let chains = Arc::clone(&app.chains);
-    // Tracing reads files or asks other servers, and blocks meanwhile.
+    // Tracing reads files or queries other servers, and blocks.
     let permit = app.screenings.permit().await.map_err(busy)?;
     let screened = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let mut request = Request::new(query.currency, query.subject());
         request.options = profile.options();
         let answered = chains.screen(&labels, &profile, &request)?;
-        // The answer says that nothing was traced; that the source is at fault is the operator's to know.
+        // The response states that nothing was traced. The fault of the source concerns only the operator.
         if let Some(failed) = answered.own().and_then(|screen| screen.failed.as_ref())
             && *failed != SourceError::NotFound
         {
@@ -274,7 +275,7 @@ async fn newest_profile(app: &App, caller: &Caller) -> Result<Profile, Problem> 
     Ok(kept.unwrap_or_else(Profile::built_in))
 }
 
-/// The answer's body.
+/// The response's body.
 pub fn answer_body(id: Uuid, query: &Query, answered: &Answered) -> Value {
     let mut body = json!({
         "queryId": id,
@@ -292,7 +293,7 @@ pub fn answer_body(id: Uuid, query: &Query, answered: &Answered) -> Value {
     body
 }
 
-/// A query to be kept, without an answer.
+/// A screening to be stored, without a response.
 fn kept(id: Uuid, query: &Query, status: u16) -> NewScreening<'_> {
     NewScreening {
         id,

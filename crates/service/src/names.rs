@@ -1,9 +1,11 @@
-//! Screens an applicant under every known name: the submitted one, those that accepted readings of documents state, and
-//! those that the same proven face used in earlier attempts (`docs/decisions/0022-names-that-are-screened.md`).
+//! Screens an applicant under every known name: the submitted one, those that accepted readings of documents
+//! state, and those that the same proven face used in earlier attempts
+//! (`docs/decisions/0022-names-that-are-screened.md`).
 //!
-//! The earlier names are certain only inside the account's serial step, which finds the person. [`look_ahead`] therefore
-//! reads and screens them before the step, for the person whose face is nearest then. [`in_step`] only compares: if the
-//! person or the person's attempts have changed in between, the step ends and the caller begins again.
+//! The earlier names are certain only inside the account's serial step, which finds the person.
+//! [`look_ahead`] therefore reads and screens them before the step, for the person whose face is nearest
+//! then. [`in_step`] only compares: if the person or the person's attempts have changed in between, the step
+//! ends and the caller begins again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,15 +25,15 @@ use super::merchants::MerchantSettings;
 use super::{Shared, cpu, screening_hits};
 use crate::problem::Problem;
 
-/// The answer while nobody can be screened.
+/// The response while screening is unavailable.
 pub fn unavailable(reason: String) -> Problem {
     Problem::unavailable("Sanctions screening is unavailable; please try again shortly").because(reason)
 }
 
-/// Screens names with one state of the lists. The first is the submitted name. Blocks.
+/// Screens names against the same lists. The first is the submitted name. Blocks.
 ///
 /// # Errors
-/// 503 where the lists cannot answer: an applicant who cannot be screened is not verified.
+/// 503 if the lists cannot be used. An applicant who cannot be screened is not verified.
 fn screen(
     lists: &Lists,
     names: &[ScreenedName],
@@ -82,7 +84,7 @@ impl Screened {
         Ok(Self { names, screening })
     }
 
-    /// Screens all names again if there are more. Blocks.
+    /// Screens all names again if there are further ones. Blocks.
     ///
     /// # Errors
     /// See [`screen`].
@@ -114,7 +116,8 @@ impl Screened {
 /// The names that each attempt's proven face used, by the attempt's number.
 pub type NamesByAttempt = BTreeMap<i64, Vec<ScreenedName>>;
 
-/// The earlier names of the person whose face was nearest just before the account's serial step.
+/// Earlier names of the person with the nearest face just before the account's serial step, and their
+/// screening.
 #[derive(Default)]
 pub struct Ahead {
     earlier: NamesByAttempt,
@@ -160,11 +163,12 @@ pub async fn screen_ahead(
 pub enum InStep {
     /// All of them were screened ahead: the screening that counts.
     Screened(Screening),
-    /// There are others: the person's earlier names, to be screened before the step begins again.
+    /// There are other names. They must be screened before the step begins again.
     Unscreened(NamesByAttempt),
 }
 
-/// The screening that counts for the person whom the account's serial step found, if all names were screened ahead.
+/// The screening that counts for the person whom the account's serial step found, if all names were screened
+/// ahead.
 ///
 /// # Errors
 /// 503 where an earlier attempt cannot be read.
@@ -185,7 +189,7 @@ pub async fn in_step(
     }))
 }
 
-/// Whether a person is known by a name, or by data of one, under which an attempt was not screened.
+/// Whether the person has a name, or data with a name, under which an attempt was not screened.
 ///
 /// # Errors
 /// 503 where an earlier attempt cannot be read.
@@ -215,7 +219,7 @@ async fn of_person(
     for log_id in attempts::log_ids(conn, scope, person.facemap_id).await? {
         let names = match known.get(&log_id) {
             Some(names) => names.clone(),
-            // An attempt that retention removes in between has no names any more.
+            // An attempt that retention removes meanwhile has no names any more.
             None => match attempts::get(conn, scope, log_id).await? {
                 Some(attempt) => of_attempt(&attempt)?,
                 None => Vec::new(),
@@ -234,7 +238,7 @@ fn of_attempt(attempt: &Attempt) -> Result<Vec<ScreenedName>, Problem> {
     let names = if detail.face_identified || (was_doubted && is_approved) {
         detail.names
     } else if detail.face_proven && detail.names.is_empty() {
-        // Recorded by a version that did not note the names.
+        // An earlier version recorded the attempt without its names.
         vec![submitted_then(&attempt.request)?]
     } else {
         Vec::new()

@@ -1,7 +1,8 @@
-//! What every process that serves reports to all of them, each half minute: the operator console shows it. It registers with its version, the
-//! fingerprint of its key file and its lists. `keys rewrap` waits for nodes with another key; nothing else is decided by it, and nothing
-//! personal is in it. A process whose key does not belong to the database writes nothing. If the database goes back, the next
-//! report puts this process's row back.
+//! The reports of all serving processes to one another, every 30 s, for the operator console. A process
+//! registers with its version, the fingerprint of its key file and its lists. `keys rewrap` waits for nodes
+//! with another key; nothing else is decided by the reports. They contain no personal data. A process whose
+//! key does not belong to the database writes nothing. If the database returns to an earlier state, the next
+//! report restores this process's row.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,16 +19,16 @@ use crate::{App, Shared};
 const EVERY: Duration = Duration::from_secs(30);
 /// How long the data folder may take to answer.
 const FOLDER_WITHIN: Duration = Duration::from_secs(5);
-/// A process that said nothing for so long is forgotten.
+/// The row of a process that has been silent for this long is deleted.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
-/// A process that said nothing for so long does not serve any more.
+/// A process that has been silent for this long no longer counts as serving.
 pub const SILENT_MS: i64 = 90 * 1_000;
 
-/// What a process says of itself. What an older version did not say is empty.
+/// A process's report. Members that an older version did not write are empty.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Report {
-    /// Everything it looked at.
+    /// All its checks.
     pub checks: Vec<Check>,
     /// Its capacity for heavy work.
     pub capacity: Capacity,
@@ -35,14 +36,15 @@ pub struct Report {
     pub lists: BTreeMap<String, String>,
     /// The contents of the lists in this node's folder: SHA-256 in hexadecimal, by name.
     pub list_digests: BTreeMap<String, String>,
-    /// What came of its jobs' last runs, by their names.
+    /// The results of its jobs' last runs, by job name.
     pub jobs: BTreeMap<String, Ran>,
-    /// What the object store held when it last counted.
+    /// What the object store contained when this process last counted it.
     pub stored: Option<Stored>,
 }
 
 impl Report {
-    /// Reads a process's report. One that cannot be read is named as such: a newer version wrote it, or it was changed.
+    /// Reads a process's report. An unreadable one becomes a failed check, because a newer version wrote it
+    /// or it was changed.
     pub fn read(text: &str) -> Report {
         serde_json::from_str(text).unwrap_or_else(|_| Report {
             checks: vec![Check::bad(
@@ -54,7 +56,7 @@ impl Report {
     }
 }
 
-/// Takes this process's report away: it stops.
+/// Deletes this process's report when it stops.
 pub async fn leave(app: &App) -> Result<(), store::Error> {
     store::transaction!(app.db, |tx| -> Result<(), store::Error> {
         nodes::forget(tx, app.presence.id()).await
@@ -88,7 +90,7 @@ pub async fn run(app: Shared) {
     }
 }
 
-/// What this process says of itself now.
+/// Creates this process's current report.
 pub async fn report(app: &Shared) -> Report {
     let files = {
         let app = Arc::clone(app);
@@ -100,7 +102,7 @@ pub async fn report(app: &Shared) -> Report {
                 .flatten()
                 .map(|list| (list.list.clone(), list.digest.clone()))
                 .collect();
-            // What the folder has counts only where the installation uses it.
+            // The folder's lists count only if the installation uses them.
             let lists = match app.lists.screener() {
                 Err(reason) => Check::bad("lists", reason),
                 Ok(_) => checks::lists(status),

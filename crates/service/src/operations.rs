@@ -1,5 +1,5 @@
-//! What operators change: plans of accounts, and who else is an operator; and the operators' trail, which records changes of lists,
-//! accounts and keys by the portal and by the command line. It sees nothing of any applicant.
+//! Operators' changes: account limits, operators and jobs. Also the operators' trail, which records changes
+//! of lists, accounts and keys by the portal and the command line. It sees no applicant's data.
 
 use store::{Db, Error, Tx, audit, bulk, invitations, merchants, operator_audit, portal_sessions, staff};
 use uuid::Uuid;
@@ -11,7 +11,7 @@ use crate::problem::{Kind, Problem};
 /// The actor of changes by the command line.
 pub const COMMAND_LINE: &str = "command line";
 
-/// Writes what was done to the installation into the operators' trail, in the transaction that did it.
+/// Writes an act on the installation into the operators' trail, in the act's transaction.
 pub async fn record(tx: &mut Tx, actor: &str, action: &str, subject: &str) -> Result<(), Error> {
     let entry = audit::Entry {
         actor,
@@ -22,7 +22,7 @@ pub async fn record(tx: &mut Tx, actor: &str, action: &str, subject: &str) -> Re
     operator_audit::write(tx, &entry).await
 }
 
-/// Writes what changed nothing in the database into the operators' trail.
+/// Writes an act that changed nothing in the database into the operators' trail.
 pub async fn record_alone(db: &Db, actor: &str, action: &str, subject: &str) -> Result<(), Error> {
     store::transaction!(db, |tx| -> Result<(), Error> {
         record(tx, actor, action, subject).await
@@ -36,7 +36,7 @@ pub async fn write_invented(db: &Db, account: &bulk::Account, people: &[bulk::Se
     })
 }
 
-/// Makes a waiting job due at once; 404 when it is done, or being done.
+/// Makes a waiting job due at once; 404 if it is finished or running.
 pub async fn run_job(db: &Db, id: Uuid, actor: &str) -> Result<(), Problem> {
     store::transaction!(db, |tx| -> Result<(), Problem> {
         if !store::jobs::run_now(tx, id).await? {
@@ -46,7 +46,8 @@ pub async fn run_job(db: &Db, id: Uuid, actor: &str) -> Result<(), Problem> {
     })
 }
 
-/// Writes a change of an account, or of its keys, into the account's trail and the operators'. `detail` is JSON.
+/// Writes a change of an account, or of its keys, into the account's trail and the operators'. `detail` is
+/// JSON.
 pub async fn record_for_account(
     tx: &mut Tx,
     scope: store::Scope,
@@ -65,7 +66,8 @@ pub async fn record_for_account(
     .await
 }
 
-/// What an account's plan limits: how many Flows and Groups it may have, and requests a minute and key. All are settings of these names.
+/// The limits of an account's plan: Flows, Groups, and requests per minute and key. Each is a setting of this
+/// name.
 pub const LIMITS: [&str; 6] = [
     "maxFlows",
     "maxGroups",
@@ -75,7 +77,8 @@ pub const LIMITS: [&str; 6] = [
     "rateWrites",
 ];
 
-/// Sets an account's [`LIMITS`], each with its number as text; empty: as many Flows or Groups as they like, and the server's rates.
+/// Sets an account's [`LIMITS`], each as text. An empty text means no limit of Flows or Groups, and the
+/// server's request rates.
 pub async fn set_limits(
     app: &App,
     merchant_id: Uuid,
@@ -102,7 +105,8 @@ pub async fn set_limits(
             subject: &merchant_id.to_string(),
             detail: &detail,
         };
-        // The account's trail first, as everywhere: two such transactions never wait for each other's rows.
+        // The account's trail is written first, as everywhere, so that two such transactions never wait for
+        // each other's rows.
         let scope = store::Scope {
             merchant_id,
             sandbox: false,
@@ -112,7 +116,8 @@ pub async fn set_limits(
     })
 }
 
-/// Makes somebody an operator no more: their sessions end, and so do links to become one. 404 when they are none.
+/// Dismisses an operator: their sessions end, and links to become an operator become void. 404 if they are no
+/// operator.
 pub async fn dismiss_operator(app: &App, by: Uuid, staff_id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         if !staff::lock_operator(tx, by).await? {
@@ -120,7 +125,7 @@ pub async fn dismiss_operator(app: &App, by: Uuid, staff_id: Uuid) -> Result<(),
         }
         let member = staff::get(tx, staff_id).await?.filter(|member| member.operator);
         member.ok_or_else(|| Problem::not_found("There is no such operator"))?;
-        // The person's accounts are the merchants' business; links made by whoever leaves are void.
+        // Membership of accounts is the merchants' concern. Links to become an operator become void.
         staff::set_operator(tx, staff_id, false).await?;
         invitations::void_operators(tx).await?;
         portal_sessions::end_all(tx, staff_id, None).await?;

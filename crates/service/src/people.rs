@@ -1,4 +1,5 @@
-//! Finding people: by words of their names, and by every id that a merchant may have at hand. Names are searched by blind indexes only.
+//! Finds people by words of their names and by the ids that a merchant may have. Names are searched only by
+//! blind indexes.
 
 use std::str::FromStr;
 
@@ -13,39 +14,40 @@ use super::applicants::name_words;
 use super::attempt_detail::Detail;
 use crate::problem::Problem;
 
-/// People that a search shows at most.
+/// The maximum number of people in a search result.
 pub const MOST_FOUND: usize = 25;
-/// Of the rarest word so many people are looked at.
+/// The maximum number of people that are read for the rarest word.
 const MOST_LOOKED_AT: i64 = 20_000;
-/// Attempts that are opened at most to find the one that proved a face.
+/// The maximum number of attempts that are read to find the one that proved a face.
 const MOST_OPENED: i64 = 50;
-/// Longest text that is searched, in characters.
+/// The maximum length of a searched text, in characters.
 pub const MAX_TEXT: usize = 500;
 
-/// A person that was found.
+/// A person in a search result.
 pub struct Found {
     /// The person.
     pub person: Person,
     /// Most recently active first.
     pub registrations: Vec<Registration>,
-    /// What [they are known by](known_by); empty when nothing of it is kept.
+    /// The data of the person's [identifying attempt](known_by); empty if none is stored.
     pub info: ApplicantInfo,
     /// The newest attempt.
     pub log_id: Option<i64>,
 }
 
-/// What a search found.
+/// A search result.
 #[derive(Default)]
 pub struct Search {
     /// At most [`MOST_FOUND`].
     pub people: Vec<Found>,
-    /// An attempt whose number or session was asked for.
+    /// The attempt, if its number or its session's id was searched.
     pub log_id: Option<i64>,
-    /// There may be more: more words find fewer.
+    /// Whether there may be more people. More words narrow the search.
     pub more: bool,
 }
 
-/// Searches by an attempt's number, an id (facemap, session), an externalUserId, or words of a name; what fits first.
+/// Searches by an attempt's number, an id (facemap or session), an externalUserId, or words of a name. Ids
+/// come first in the result.
 pub async fn search(app: &App, scope: Scope, text: &str) -> Result<Search, Problem> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MAX_TEXT {
@@ -111,8 +113,9 @@ async fn found(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option
     }))
 }
 
-/// The attempt that says who a person is: the newest that their face proved to be theirs, since what comes under their label may be
-/// anybody's, else the first one, which their face came with; of people without a proven face the newest.
+/// The attempt that identifies a person. For a person with a proven face it is the newest attempt that the
+/// face proved, because other attempts with the label may be anyone's. If none is found, it is the first
+/// attempt, with which the face came. For a person without a proven face it is the newest attempt.
 pub async fn known_by(
     conn: &mut Conn,
     scope: Scope,

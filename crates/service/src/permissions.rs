@@ -1,11 +1,12 @@
-//! Who may do what in the portal: one table, pure. It looks at roles only; whose data it is, is the store's scope.
+//! Who may do what in the portal: one table, pure. It uses roles only; the store's scope determines whose
+//! data it is.
 
 /// A member's part in a merchant account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Everything, and nobody can take it away but another owner.
+    /// May do everything. Only another owner can remove an owner.
     Owner,
-    /// Everything but what only people in charge of personal data do.
+    /// May do everything except the acts of owners and data officers.
     Admin,
     /// Decides, erases, exports, and sets the rules of verification.
     Compliance,
@@ -13,7 +14,7 @@ pub enum Role {
     Reviewer,
     /// Integrates: keys, webhooks, links, logs without personal data.
     Developer,
-    /// Looks, and changes nothing.
+    /// Reads, and changes nothing.
     Auditor,
 }
 
@@ -23,7 +24,7 @@ impl Role {
     /// Every role.
     pub const ALL: [Role; 6] = [Owner, Admin, Compliance, Reviewer, Developer, Auditor];
 
-    /// Its name in the store, in addresses and in the texts' keys.
+    /// Its name in the store, in URLs and in text keys.
     pub fn as_str(self) -> &'static str {
         match self {
             Owner => "owner",
@@ -44,14 +45,14 @@ impl std::str::FromStr for Role {
     }
 }
 
-/// Who may.
+/// Who may perform an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// Anybody, signed in or not.
+    /// Everyone, signed in or not.
     Anybody,
-    /// Whoever is signed in, in any account or none.
+    /// Every signed-in person, with or without an account.
     SignedIn,
-    /// Those who keep this installation.
+    /// Operators of this installation.
     Operators,
     /// Members of the chosen account with one of these roles.
     Roles(&'static [Role]),
@@ -59,7 +60,7 @@ pub enum Who {
 
 macro_rules! actions {
     ($($(#[$doc:meta])* $name:ident => $who:expr,)*) => {
-        /// What is done: every route of the portal names one.
+        /// An action of the portal. Every route names one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Action {
             $($(#[$doc])* $name,)*
@@ -69,7 +70,7 @@ macro_rules! actions {
             /// Every action.
             pub const ALL: &'static [Action] = &[$(Action::$name,)*];
 
-            /// Who may.
+            /// Who may perform it.
             pub fn who(self) -> Who {
                 match self {
                     $(Action::$name => $who,)*
@@ -88,33 +89,33 @@ const SEES_PEOPLE: Who = Who::Roles(&[Owner, Admin, Compliance, Reviewer, Audito
 const DATA_OFFICERS: Who = Who::Roles(&[Owner, Compliance]);
 
 actions! {
-    /// Signing in, joining by a link.
+    /// Signing in, and joining by a link.
     Public => Who::Anybody,
-    /// One's own account.
+    /// The member's own profile.
     SignedIn => Who::SignedIn,
     /// The operator console.
     Operate => Who::Operators,
-    /// Making and dismissing operators.
+    /// Inviting and dismissing operators.
     ManageOperators => Who::Operators,
     /// The first page.
     ViewDashboard => EVERY_ROLE,
-    /// Inviting, roles, taking away access.
+    /// Inviting members, changing roles, removing access.
     ManageStaff => IN_CHARGE,
-    /// The account's profile, branding, countries, origins.
+    /// The account's profile, branding, countries and origins.
     ManageCompany => IN_CHARGE,
-    /// Requiring a second factor of everybody in the account.
+    /// Requiring a second factor of all members.
     RequireSecondFactor => Who::Roles(&[Owner]),
-    /// Asking for live access.
+    /// Applying for live access.
     Apply => Who::Roles(&[Owner]),
     /// API keys and their secrets.
     ViewKeys => BUILDERS,
-    /// Looking at Flows and Groups.
+    /// Viewing Flows and Groups.
     ViewFlows => EVERY_ROLE,
-    /// Making and changing Flows.
+    /// Creating and changing Flows.
     EditFlows => Who::Roles(&[Owner, Admin, Compliance, Developer]),
-    /// Making and changing Groups.
+    /// Creating and changing Groups.
     EditGroups => Who::Roles(&[Owner, Admin, Compliance, Developer]),
-    /// When a Flow's attempts wait for people, and for how many: review policy, four eyes, thresholds.
+    /// When a Flow's attempts need a reviewer, and how many: review policy, four eyes, thresholds.
     ManageRules => RULE_MAKERS,
     /// Hosted links.
     MakeLinks => Who::Roles(&[Owner, Admin, Compliance, Reviewer, Developer]),
@@ -124,38 +125,38 @@ actions! {
     ViewQueue => SEES_PEOPLE,
     /// A person's data and pictures.
     ViewApplicant => SEES_PEOPLE,
-    /// Approving and declining, claims, notes.
+    /// Approving, declining, claims and notes.
     Decide => DECIDERS,
     /// Confirming and rejecting proposals; each kind of act requires a further permission.
     SecondApproval => DECIDERS,
-    /// Taking a decision back.
+    /// Reopening a decision.
     Reopen => RULE_MAKERS,
-    /// The reasons that reviewers are offered.
+    /// The reason templates for reviewers.
     ManageReasons => RULE_MAKERS,
-    /// "Not this person".
+    /// Setting a hit aside: "Not this person".
     Suppress => RULE_MAKERS,
-    /// Searching names by hand, and looking at what was screened.
+    /// Searching names by hand, and viewing screenings.
     Screen => SEES_PEOPLE,
-    /// Screening wallets and transactions by hand: it is stored, and may ask vendors.
+    /// Screening wallets and transactions by hand. The query is stored, and may go to vendors.
     ScreenWallet => DECIDERS,
     /// Figures.
     ViewInsight => EVERY_ROLE,
-    /// Figures and logs as files.
+    /// Exporting figures and logs as files.
     ExportCsv => Who::Roles(&[Owner, Admin, Compliance, Auditor]),
-    /// What was asked of the API; personal values are masked for developers.
+    /// The API log. Personal values are masked for developers.
     ViewApiLog => Who::Roles(&[Owner, Admin, Compliance, Developer, Auditor]),
     /// The audit trail.
     ViewAudit => Who::Roles(&[Owner, Admin, Compliance, Auditor]),
-    /// Erasing a person for good.
+    /// Erasing a person permanently.
     ErasePerson => DATA_OFFICERS,
-    /// All that is held about a person, as a file.
+    /// Exporting all data about a person as a file.
     ExportPerson => DATA_OFFICERS,
-    /// How long things are kept.
+    /// Retention periods.
     ManageRetention => RULE_MAKERS,
 }
 
 impl Action {
-    /// Whether a password or code must have been given shortly before.
+    /// Whether the action needs a password or code that was entered shortly before.
     pub fn needs_proof(self) -> bool {
         matches!(
             self,
@@ -168,7 +169,7 @@ impl Action {
     }
 }
 
-/// Whether a member of the chosen account may.
+/// Whether a member with this role, or an operator, may perform an action.
 pub fn may(role: Option<Role>, operator: bool, action: Action) -> bool {
     match action.who() {
         Who::Anybody | Who::SignedIn => true,

@@ -1,5 +1,6 @@
-//! An attempt's files for the eyes of reviewers. What strangers sent never reaches a browser as it is: every picture is decoded by the
-//! supervised children and encoded anew, so that it can be nothing but pixels; the original can be saved, never shown.
+//! An attempt's files, for reviewers. Uploaded bytes are never shown in a browser as they are. Child
+//! processes decode every picture, and it is encoded again, so that it can contain only pixels. The original
+//! can be downloaded but not shown.
 
 use std::sync::Arc;
 
@@ -14,15 +15,15 @@ use super::attempt_detail::Detail;
 use super::{App, Shared};
 use crate::problem::Problem;
 
-/// The longest side that is shown: enough for small print, and quickly sent.
+/// The longest side of a shown picture, in pixels: enough for small print, and quickly sent.
 const MAX_SIDE: u32 = 2_200;
 const QUALITY: u8 = 85;
 
-/// A file as it was sent.
+/// A file as it was uploaded.
 pub struct Original {
     /// Its bytes.
     pub bytes: Zeroizing<Vec<u8>>,
-    /// What its first bytes say it is.
+    /// The format that its first bytes indicate.
     pub format: Option<Format>,
 }
 
@@ -54,7 +55,7 @@ async fn read(
     }
 }
 
-/// The file as it was sent, to be saved.
+/// The file as it was uploaded, for download.
 pub async fn original(app: &App, scope: Scope, log_id: i64, file: &str) -> Result<Original, Problem> {
     let (_, bytes) = read(app, scope, log_id, file).await?;
     Ok(Original {
@@ -63,10 +64,10 @@ pub async fn original(app: &App, scope: Scope, log_id: i64, file: &str) -> Resul
     })
 }
 
-/// The file as a JPEG: upright as the engines saw it, of a PDF the page that they looked at. `None`: it cannot be decoded.
+/// The file as an upright JPEG; of a PDF, the page that the engines read. `None` if it cannot be decoded.
 pub async fn shown(app: &Shared, scope: Scope, log_id: i64, file: &str) -> Result<Option<Vec<u8>>, Problem> {
     let (attempt, bytes) = read(app, scope, log_id, file).await?;
-    // Another page than the engines saw would mislead whoever decides.
+    // Another page than the engines read would mislead the reviewer.
     let detail = Detail::of(&attempt)?;
     let page = detail.seen.pictures.get(file).and_then(|picture| picture.page);
     let shared = Arc::clone(app);

@@ -1,4 +1,5 @@
-//! Whom a request about personal data means, and what is held of them, counted: before anything is handed out or forgotten.
+//! Finds the people whom a privacy request concerns, and counts their stored data, before it is exported or
+//! erased.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +10,17 @@ use uuid::Uuid;
 use super::App;
 use crate::problem::Problem;
 
-/// People with one label at most.
+/// The maximum number of people found for one label.
 const MOST: usize = 20;
 
-/// What is held of a person.
+/// A summary of a person's stored data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     /// The person, not an alias.
     pub facemap_id: Uuid,
-    /// Whether a face is known.
+    /// Whether a proven face is stored.
     pub proven: bool,
-    /// When first seen (ms).
+    /// When the person was first recorded (ms).
     pub created_at: i64,
     /// The merchant's labels for the person.
     pub labels: Vec<String>,
@@ -30,18 +31,19 @@ pub struct Held {
 }
 
 impl Held {
-    /// What is typed to make sure that this person is meant.
+    /// The text that a member types to confirm this person.
     pub fn confirmation(&self) -> String {
         confirmation(self.facemap_id)
     }
 }
 
-/// What is typed to make sure that a person is meant: the first eight digits of the facemap.
+/// The text that a member types to confirm a person: the first eight digits of the facemap.
 pub fn confirmation(facemap_id: Uuid) -> String {
     facemap_id.to_string().chars().take(8).collect()
 }
 
-/// Everybody whom a facemap (or an earlier one) or an externalUserId means. Who is found was looked at: the audit trail says so.
+/// All people with a facemap (or an earlier one) or an externalUserId. The audit trail records each person
+/// found as viewed.
 pub async fn find(app: &App, scope: Scope, asked: &str, actor: &str) -> Result<Vec<Held>, Problem> {
     let mut conn = app.db.read().await?;
     let mut facemaps = BTreeSet::new();
@@ -73,7 +75,7 @@ pub async fn find(app: &App, scope: Scope, asked: &str, actor: &str) -> Result<V
     Ok(found)
 }
 
-/// What is held of a person; 404 when there is none.
+/// Summarises a person's stored data; 404 if there is no such person.
 pub async fn held(app: &App, scope: Scope, facemap_id: Uuid) -> Result<Held, Problem> {
     let mut conn = app.db.read().await?;
     let person = people::resolve(&mut conn, scope, facemap_id)

@@ -1,4 +1,4 @@
-//! How often somebody may do something: limits by key, account and address (`docs/decisions/0009-rate-limits-and-capacity.md`).
+//! Rate limits by key, account and IP address (`docs/decisions/0009-rate-limits-and-capacity.md`).
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -15,8 +15,8 @@ use crate::config::RateClass;
 use crate::merchants;
 use crate::problem::{Family, Kind, Problem};
 
-/// What the gate asks before a screening, for one by hand in the portal. An account's members share a limit: those who decide theirs, those
-/// who only look another of the same size, so that nobody who only looks keeps anybody from deciding.
+/// Checks that a member may screen by hand in the portal. An account's members who decide share one limit.
+/// Members who only read share another of the same size, so that they never block a decision.
 pub async fn screens(app: &App, caller: &Caller, decides: bool) -> Result<(), Problem> {
     allowed(caller.merchant.status, caller.scope.sandbox, Family::Monitoring)?;
     let class = RateClass::Monitoring;
@@ -28,7 +28,8 @@ pub async fn screens(app: &App, caller: &Caller, decides: bool) -> Result<(), Pr
     }
 }
 
-/// Whom an address is counted as: one customer of an IPv6 network has a whole /64.
+/// The visitor behind an address, for limits. An IPv6 /64 counts as one visitor, because one customer has all
+/// of it.
 pub fn visitor(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -39,19 +40,19 @@ pub fn visitor(address: IpAddr) -> IpAddr {
     }
 }
 
-/// How buckets name addresses, which are personal data.
+/// Hashes a bucket's name, because IP addresses are personal data.
 pub fn hashed(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }
 
-/// How many requests of a class an account's keys may make a minute: its own limit, else the server's. Read with the account at every
-/// request, so a change holds on every node at once.
+/// The requests per minute and key of a class: the account's limit, or else the server's. It is read with the
+/// account at every request, so a change takes effect on every node at once.
 pub fn limit_of(app: &App, class: RateClass, merchant: &Merchant) -> Result<Option<u32>, Problem> {
     let own = merchants::settings(merchant)?.rate(class);
     Ok(own.or_else(|| app.config.rate(class)))
 }
 
-/// Takes one from a bucket of a class; `None`: there is no limit.
+/// Takes one request from a bucket of a class; `None`: there is no limit.
 pub async fn take(
     app: &App,
     class: RateClass,
@@ -87,7 +88,7 @@ pub async fn take(
     })
 }
 
-/// 429, with the time to wait.
+/// 429 with the time to wait.
 pub fn too_many(verdict: &Verdict) -> Problem {
     Problem::new(Kind::RateLimited, "Too many requests; please slow down")
         .retry_after(Duration::from_secs(verdict.retry_after_s))

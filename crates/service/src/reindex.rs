@@ -1,5 +1,6 @@
-//! After a change of the face model: proven faces are embedded anew from the selfies that are still kept, so that their people are
-//! recognised again. A selfie counts only if its attempt proved it to be its person's; whoever has none is left, and counted.
+//! Re-indexes faces after a change of the face model: proven faces are embedded again from stored selfies, so
+//! that their people are recognised again. A selfie counts only if its attempt proved the person's face. A
+//! person without one is left unchanged and counted.
 
 use std::io;
 use std::sync::Arc;
@@ -17,16 +18,17 @@ use super::cpu;
 use super::decoders::Decoders;
 use crate::problem::Problem;
 
-/// What became of an account's people whose faces an older model had made.
+/// The result for an account's people whose faces an older model had embedded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reindexed {
-    /// Recognised again.
+    /// People who are recognised again.
     pub renewed: u64,
-    /// Still not recognised: no proven selfie of theirs is kept, or the new model finds no usable face on it.
+    /// People who are still not recognised: no proven selfie is stored, or the new model finds no usable face
+    /// on it.
     pub left: u64,
 }
 
-/// What the work needs.
+/// The parts that re-indexing needs.
 pub struct Reindexer {
     /// The database.
     pub db: Db,
@@ -39,7 +41,8 @@ pub struct Reindexer {
 }
 
 impl Reindexer {
-    /// Renews an account's faces one person after the other, while servers run; broken off, it can be started again.
+    /// Re-indexes an account's faces one person at a time, while servers run. It can be interrupted and
+    /// started again.
     ///
     /// # Errors
     /// When database, object store, decoder or model fail.
@@ -52,10 +55,10 @@ impl Reindexer {
         for facemap_id in people {
             match self.face(scope, facemap_id).await {
                 Ok(Some(face)) if self.replace(scope, facemap_id, &face).await? => done.renewed += 1,
-                // Forgotten meanwhile, or renewed by another.
+                // The person was erased meanwhile, or another process re-indexed the face.
                 Ok(Some(_)) => {}
                 Ok(None) => done.left += 1,
-                // One that cannot be opened holds up nobody else.
+                // An unreadable attempt does not stop the others.
                 Err(problem) => {
                     tracing::warn!(facemap = %facemap_id, %problem, "a face is left as it was");
                     done.left += 1;
@@ -84,7 +87,7 @@ impl Reindexer {
         })
     }
 
-    /// The person's face on the newest selfie that proved it and is still kept.
+    /// The person's face on the newest stored selfie that proved it.
     async fn face(&self, scope: Scope, facemap_id: Uuid) -> Result<Option<Embedding>, Problem> {
         let log_ids = attempts::log_ids(&mut self.db.read().await?, scope, facemap_id).await?;
         for log_id in log_ids.into_iter().rev() {

@@ -1,7 +1,9 @@
-//! Retention: attempts older than their Flow's `retentionDays` (or the server's default) go, with their files and keys; a
-//! registration that loses its last one stays, with status null (`docs/decisions/0014-duplicates.md`). Every node may do it at once.
+//! Retention: deletes attempts older than their Flow's `retentionDays` (or the server's default), with their
+//! files and keys. A registration that loses its last attempt stays, with status null
+//! (`docs/decisions/0014-duplicates.md`). Every node may do this at the same time.
 //!
-//! As in [`erasure`](super::erasure), the erasure journal gets the ids of the attempts' keys before they are destroyed.
+//! As in [`erasure`](super::erasure), the erasure journal gets the ids of the attempts' keys before they are
+//! destroyed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,13 +22,14 @@ use super::{App, erasure, flows, reviews};
 use crate::problem::Problem;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
-/// Attempts are looked at so many at a time.
+/// The number of attempts that are read at once.
 const PAGE: i64 = 500;
 
-/// Removes what is too old; answers how many attempts. An account that cannot be swept does not keep the others' data.
+/// Deletes attempts past their retention, and returns how many. A failure in one account does not stop the
+/// others.
 ///
 /// # Errors
-/// The first account's that could not be swept, after all others were.
+/// The first account's error, after all others were processed.
 pub async fn sweep(app: &App) -> Result<usize, Problem> {
     let (mut removed, mut failed) = (0, None);
     let merchants = store::merchants::ids(&mut app.db.read().await?).await?;
@@ -40,15 +43,16 @@ pub async fn sweep(app: &App) -> Result<usize, Problem> {
         }
     }
     if removed > 0 {
-        // Again: housekeeping may have emptied the log between the first removal and the last.
+        // Noted again, because housekeeping may have emptied the log between the first removal and the last.
         app.background.destroys_keys();
         erasure::empty_log(app).await?;
     }
     failed.map_or(Ok(removed), Err)
 }
 
-/// Adds to `removed` as it goes, so that an error in between loses no count. The attempts of a Flow that cannot be read are kept, and
-/// the sweep fails once the others are swept.
+/// Deletes the attempts of one scope. It adds to `removed` during the work, so that an error loses no count.
+/// Attempts of a Flow that cannot be read are retained, and the error is returned after the others were
+/// deleted.
 async fn sweep_scope(app: &App, scope: Scope, removed: &mut usize) -> Result<(), Problem> {
     let mut kept = Kept {
         days: BTreeMap::new(),
@@ -98,7 +102,7 @@ async fn sweep_kept(app: &App, scope: Scope, kept: &Kept, removed: &mut usize) -
     }
 }
 
-/// How long a Flow's attempts are kept, and which go next.
+/// How long a Flow's attempts are retained, and when the next ones are deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
     /// The Flow.
@@ -107,20 +111,20 @@ pub struct Outlook {
     pub name: String,
     /// Its own `retentionDays`.
     pub own_days: Option<u32>,
-    /// What counts: its own, else the server's; `None`: for ever.
+    /// The retention in effect: the Flow's own, or else the server's. `None`: no limit.
     pub days: Option<u32>,
     /// When its oldest attempt was made (ms).
     pub oldest: Option<i64>,
-    /// When the oldest one goes (ms), within the hour after.
+    /// When the oldest attempt becomes due (ms). It is deleted within the hour after that.
     pub next: Option<i64>,
-    /// How many go within a week, counted to [`MOST_COUNTED`] at most.
+    /// How many become due within a week, counted up to [`MOST_COUNTED`].
     pub soon: i64,
 }
 
-/// Attempts of an [`Outlook`] are counted so far.
+/// The maximum count of due attempts in an [`Outlook`].
 pub const MOST_COUNTED: i64 = 1_000;
 
-/// What every Flow of the account keeps, by name.
+/// The retention of every Flow of the account, by name.
 pub async fn outlook(app: &App, scope: Scope) -> Result<Vec<Outlook>, Problem> {
     let mut conn = app.db.read().await?;
     let now = conn.now();
@@ -129,7 +133,7 @@ pub async fn outlook(app: &App, scope: Scope) -> Result<Vec<Outlook>, Problem> {
         let (flow_id, name) = (flow.id, flow.name.clone());
         let rules = flows::parse(&flow.into()).ok();
         let own_days = rules.as_ref().and_then(|rules| rules.settings.retention_days);
-        // Attempts of a Flow that cannot be read are kept.
+        // Attempts of a Flow that cannot be read are retained.
         let days = rules.and_then(|_| own_days.or(app.config.retention_days));
         let kept_ms = days.map(|days| i64::from(days) * DAY_MS);
         let before = kept_ms.map_or(0, |kept| now + 7 * DAY_MS - kept);
@@ -148,8 +152,9 @@ pub async fn outlook(app: &App, scope: Scope) -> Result<Vec<Outlook>, Problem> {
     Ok(all)
 }
 
-/// Sets how many days a Flow's attempts are kept (`None`: the server's default), with an audit row; 404 for another account's Flow. A
-/// shorter time waits for a second person where two are required: with a declined attempt its decline goes.
+/// Sets how many days a Flow's attempts are retained (`None`: the server's default), with an audit row; 404
+/// for another account's Flow. Where two people are required, a shorter time waits for a second person,
+/// because it also deletes declines.
 pub async fn set(
     app: &App,
     scope: Scope,
@@ -186,13 +191,13 @@ pub async fn set(
     })
 }
 
-/// How long attempts are kept.
+/// How long attempts are retained.
 struct Kept {
-    /// By Flow; a Flow that says nothing, or is gone, has the default.
+    /// Days by Flow. A Flow without a setting, or a deleted one, has the default.
     days: BTreeMap<Uuid, Option<u32>>,
     /// Flows that cannot be read.
     unreadable: BTreeSet<Uuid>,
-    /// `None`: for ever.
+    /// The server's default; `None`: no limit.
     default: Option<u32>,
 }
 
@@ -223,8 +228,8 @@ async fn journal(app: &App, scope: Scope, attempts: &[&Old]) -> Result<(), Probl
     Ok(app.objects.append_to_journal(now, keys).await?)
 }
 
-/// Deletes row and key; the same transaction notes that the files have to go. Whether there was something to remove: another node may
-/// have been faster.
+/// Deletes an attempt's row and key; the same transaction records that its files must be deleted. Returns
+/// false if another node was faster.
 async fn remove(app: &App, scope: Scope, attempt: &Old) -> Result<bool, Problem> {
     let removed = store::transaction!(app.db, |tx| -> Result<(), Problem> {
         faces::lock(tx, scope).await?;

@@ -1,4 +1,5 @@
-//! Manual decisions (`docs/decisions/0016-manual-decisions.md`) and the registration status that follows from attempts. The rules are `verification::status`'.
+//! Manual decisions (`docs/decisions/0016-manual-decisions.md`), and the registration status that follows
+//! from attempts. `verification::status` has the rules.
 
 use serde_json::{Value, json};
 use store::attempts::{self, Attempt};
@@ -18,23 +19,23 @@ use super::face_replicas::{FaceReplicas, Replica};
 use super::{events, four_eyes, held_faces, sessions};
 use crate::problem::{Kind, Problem};
 
-/// Attempts that wait for a person, oldest first.
+/// Attempts that await a review, oldest first.
 pub async fn pending(db: &Db, scope: Scope, after: i64, limit: i64) -> Result<Vec<Attempt>, Problem> {
     Ok(attempts::pending(&mut db.read().await?, scope, after, limit).await?)
 }
 
-/// What a person wants of an attempt.
+/// A reviewer's request to decide on an attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish<'a> {
     /// The attempt.
     pub log_id: i64,
-    /// What it is to become.
+    /// The decision.
     pub decision: Decision,
-    /// Why; required to decline.
+    /// The reason; required to decline.
     pub reason: Option<&'a str>,
-    /// Who, for decision and audit trail.
+    /// The actor, for the decision and the audit trail.
     pub actor: &'a str,
-    /// Who, when it is a member of staff: claims and four eyes ask for it.
+    /// The actor's id if it is a member of staff, for claims and four eyes.
     pub staff_id: Option<Uuid>,
     /// The [`version`] that was reviewed; `None`: the current one.
     pub version: Option<i64>,
@@ -42,7 +43,7 @@ pub struct Wish<'a> {
     pub dispositions: &'a [(String, Disposition)],
 }
 
-/// What came of it.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is decided.
@@ -51,7 +52,8 @@ pub enum Outcome {
     Proposed,
 }
 
-/// Tells two states of an attempt apart, as far as decisions go: what was decided on one state must not fall on another.
+/// A version of an attempt's state for decisions. A decision that was made on one state must not apply to
+/// another.
 pub fn version(attempt: &Attempt, proposal: Option<&Proposal>, concluded: &[Concluded]) -> i64 {
     attempt
         .decided_at
@@ -69,8 +71,9 @@ fn audit_action(decision: Decision) -> &'static str {
     }
 }
 
-/// Decides on an attempt: its status, the registration's, an audit row and a webhook, in one transaction. Where two people are
-/// required, the first person's decision is kept as a proposal. Of two people who decide at once, the second is refused.
+/// Decides on an attempt: updates its status and the registration's, and writes an audit row and a webhook
+/// event, in one transaction. Where two people are required, the first person's decision becomes a proposal.
+/// If two people decide at once, the second is refused.
 pub async fn decide(
     db: &Db,
     faces: &FaceReplicas,
@@ -129,7 +132,8 @@ pub async fn decide(
     })
 }
 
-/// A second person confirms a proposed decision, which is then carried out, or rejects it. The proposer can only withdraw it.
+/// A second person confirms a proposed decision, which is then carried out, or rejects it. The proposer can
+/// only withdraw it.
 pub async fn second(
     db: &Db,
     faces: &FaceReplicas,
@@ -194,7 +198,8 @@ pub async fn second(
     })
 }
 
-/// The attempt under the account's serial step and what is proposed, unless it is not what was looked at any more.
+/// Locks the account's serial step and reads the attempt with its proposal. It is a conflict if the attempt
+/// is no longer in the reviewed state.
 async fn wanted(
     tx: &mut Tx,
     scope: Scope,
@@ -213,7 +218,7 @@ async fn wanted(
     Ok((attempt, proposal))
 }
 
-/// Nobody decides on what a colleague is looking at, without taking it over.
+/// Refuses a decision on an attempt that a colleague has claimed.
 async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Problem> {
     let claim = review::claim_of(tx, scope, wish.log_id).await?;
     match (claim, wish.staff_id) {
@@ -283,8 +288,8 @@ async fn carry_out(
 /// How long a claim lasts.
 const CLAIM_MS: i64 = 10 * 60 * 1_000;
 
-/// Marks an attempt as being looked at by a member of staff; whether it worked, since a colleague may be faster. `take_over` works
-/// whoever looks at it, and is written down.
+/// Claims an attempt for a member of staff. Returns false if a colleague has claimed it. With `take_over` it
+/// succeeds in any case, and a takeover is recorded in the audit trail.
 pub async fn claim(
     db: &Db,
     scope: Scope,
@@ -311,7 +316,7 @@ pub async fn claim(
     })
 }
 
-/// Ends one's own claim; 404 for an attempt that is not there.
+/// Ends the member's own claim; 404 for an unknown attempt.
 pub async fn release(db: &Db, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<(), Problem> {
     store::transaction!(db, |tx| -> Result<(), Problem> {
         attempts::get(tx, scope, log_id)
@@ -321,8 +326,8 @@ pub async fn release(db: &Db, scope: Scope, log_id: i64, staff_id: Uuid) -> Resu
     })
 }
 
-/// Claims the first attempt of a filtered queue that nobody looks at, other than one's own proposals (they wait for somebody else)
-/// and `not`; none: there is nothing left.
+/// Claims the first unclaimed attempt of a filtered queue, except the member's own proposals (they await
+/// another person) and `not`. `None`: no attempt is left.
 pub async fn claim_next(
     db: &Db,
     scope: Scope,
@@ -373,8 +378,8 @@ pub async fn add_note(
 
 /// Sets a registration's status from its attempts.
 pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: Uuid) -> Result<(), Problem> {
-    // Oldest first: of equal times the later attempt wins. An attempt whose status this version cannot read is an error: the others alone
-    // could make the person approved.
+    // Oldest first: of equal times the later attempt wins. An attempt with an unreadable status is an error,
+    // because the others alone could make the person approved.
     let outcomes = attempts::outcomes(tx, scope, registration_id).await?;
     let events: Vec<StatusEvent> = outcomes
         .iter()

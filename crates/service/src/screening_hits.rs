@@ -1,9 +1,9 @@
-//! Turns what the list search returned into the types of the rules, member by member. It decides nothing.
+//! Converts the list search's results to the rules' types, member by member. It decides nothing.
 
 use sanctions::{Hit, ScreenResult};
 use verification::screening::{Explanation, Screening, ScreeningHit, TokenMatch};
 
-/// A search's result as the rules read it.
+/// Converts a search result to the rules' type.
 pub fn screening(result: ScreenResult) -> Screening {
     Screening {
         matched: result.results.iter().any(|hit| hit.matched),
@@ -15,7 +15,7 @@ pub fn screening(result: ScreenResult) -> Screening {
     }
 }
 
-/// A hit as the rules read it.
+/// Converts a hit to the rules' type.
 pub fn hit(hit: Hit) -> ScreeningHit {
     ScreeningHit {
         id: hit.id,

@@ -1,5 +1,6 @@
-//! Hosted sessions: a link is made, exchanged once, worked through in attempts, and polled (contract §4.3–§4.5,
-//! `docs/decisions/0006-links-and-sessions.md`). Where an attempt or a reviewer takes a session is decided here; tokens and clocks are the store's.
+//! Hosted sessions: a link is made, exchanged once, worked through in attempts, and polled (contract
+//! §4.3–§4.5, `docs/decisions/0006-links-and-sessions.md`). Where an attempt or a reviewer takes a session is
+//! decided here; tokens and clocks are the store's.
 
 use std::net::IpAddr;
 
@@ -336,7 +337,8 @@ pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<Polled, Problem> 
     })
 }
 
-/// An attempt's response; after a person's decision on it, with that decision. None when the attempt was erased.
+/// An attempt's response; after a person's decision on it, with that decision. None when the attempt was
+/// erased.
 async fn result(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<String>, Problem> {
     let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
         return Ok(None);

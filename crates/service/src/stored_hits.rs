@@ -1,4 +1,4 @@
-//! The hits in an attempt's stored response, and what names each of them. It decides nothing.
+//! The hits in an attempt's stored response, and their references. It decides nothing.
 
 use store::attempts::Attempt;
 use verification::screening::{ScreeningHit, StoredScreening};
@@ -6,24 +6,27 @@ use verification::screening::{ScreeningHit, StoredScreening};
 use crate::attempt_detail;
 use crate::problem::Problem;
 
-/// The screening in an attempt's stored response. A response that cannot be read refuses: it must never look like one without hits.
+/// Reads the screening in an attempt's stored response. An unreadable response is an error: it must never
+/// look like one without hits.
 pub fn stored_screening(attempt: &Attempt) -> Result<StoredScreening, Problem> {
     StoredScreening::of_response(&attempt.response)
         .map_err(|fault| attempt_detail::unreadable(attempt.log_id, "response", &fault))
 }
 
-/// The [`references`] of the hits that counted in an attempt, and how many hits were found beyond those that are listed.
+/// The [`references`] of the hits that counted in an attempt, and how many further hits were found but not
+/// listed.
 ///
 /// # Errors
-/// 503 when the log cannot be read: an attempt whose hits are unknown is not approved.
+/// 503 if the log cannot be read. An attempt whose hits are unknown is not approved.
 pub fn hits(attempt: &Attempt) -> Result<(Vec<String>, usize), Problem> {
     let screening = stored_screening(attempt)?;
     let unlisted = screening.total.saturating_sub(screening.results.len());
     Ok((references(&screening.results), unlisted))
 }
 
-/// What names each hit of an attempt: its id, or `LIST/ID` where entries of several lists have that id (all lists of the entry, joined
-/// by `+`). An earlier disposition that names such an id alone counts for none of them, because it does not say which it meant.
+/// The reference of each hit of an attempt: its id, or `LIST/ID` if entries of several lists have that id
+/// (all lists of the entry, joined by `+`). An earlier disposition with such an id alone counts for none of
+/// them, because it is ambiguous.
 pub fn references(hits: &[ScreeningHit]) -> Vec<String> {
     let lists = |hit: &ScreeningHit| {
         let mut lists = hit.datasets.clone();

@@ -1,5 +1,6 @@
-//! All that is held about one person, as a ZIP file for that person: `person.json`, and a folder an attempt with what was submitted, what
-//! was found and decided, and the files. It is put together while it is being sent: one attempt and one file at a time are in memory.
+//! Exports all data about one person as a ZIP file: `person.json`, and for each attempt a folder with the
+//! submission, the findings, the decisions and the files. The ZIP is created while it is sent, so that only
+//! one attempt and one file are in memory at a time.
 
 use std::io::{self, Write};
 
@@ -19,9 +20,9 @@ use zip::write::SimpleFileOptions;
 use super::{App, Shared, dispositions};
 use crate::problem::Problem;
 
-/// Pieces of the ZIP file that may wait for a slow reader.
+/// The maximum number of pieces that wait for a slow reader.
 const PIECES: usize = 8;
-/// Bytes of a piece.
+/// The size of a piece, in bytes.
 const PIECE: usize = 64 * 1024;
 
 /// One file of the ZIP.
@@ -30,8 +31,8 @@ struct File {
     bytes: Vec<u8>,
 }
 
-/// Writes that it happens into the audit trail, and begins; 404 when there is no such person. The stream fails when something cannot be
-/// read on the way: a ZIP file that came to its end is whole.
+/// Records the export in the audit trail and starts it; 404 if there is no such person. The stream fails if
+/// any data cannot be read, so a ZIP file that was received to its end is complete.
 pub async fn export(
     app: &Shared,
     scope: Scope,
@@ -66,7 +67,8 @@ pub async fn export(
     ))
 }
 
-/// Reads everything and hands it over file by file. Dropping `files` before the end makes the ZIP file end without its directory.
+/// Reads all data and sends it file by file. If `files` is dropped before the end, the ZIP stream ends with
+/// an error.
 async fn gather(
     app: &App,
     scope: Scope,
@@ -105,7 +107,7 @@ async fn gather(
             hand_over(format!("{folder}/{file}.{extension}"), bytes).await?;
         }
     }
-    // The end, as against a failure.
+    // Marks the regular end, as opposed to a failure.
     files
         .send(None)
         .await
@@ -163,7 +165,7 @@ async fn record(app: &App, scope: Scope, attempt: &Attempt) -> Result<Value, Pro
     };
     let mut detail = parsed(&attempt.detail);
     if let Some(detail) = detail.as_object_mut() {
-        // Those are other people.
+        // Similar faces belong to other people.
         detail.remove("similar");
         // The reason of a hold is for reviewers only.
         detail.remove("holds");
@@ -216,7 +218,7 @@ fn pretty(value: &Value) -> Vec<u8> {
     serde_json::to_vec_pretty(value).unwrap_or_default()
 }
 
-/// By the first bytes: files were accepted by their content, whatever they were called.
+/// The extension by the first bytes. Files were accepted by their content, whatever their names.
 fn extension(bytes: &[u8]) -> &'static str {
     match bytes {
         [0xFF, 0xD8, ..] => "jpg",
@@ -228,7 +230,8 @@ fn extension(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Zips what comes, until `None`. What breaks off before ends with an error, so that nobody takes the beginning for the whole.
+/// Zips the received files until `None`. If the channel closes before, the stream ends with an error, so that
+/// a partial file is not taken for a complete one.
 fn zip(mut found: Receiver<Option<File>>, pieces: Sender<io::Result<Bytes>>) {
     let mut archive = ZipWriter::new_stream(io::BufWriter::with_capacity(PIECE, Pieces(pieces.clone())));
     let mut add_all = || -> io::Result<()> {
@@ -242,7 +245,7 @@ fn zip(mut found: Receiver<Option<File>>, pieces: Sender<io::Result<Bytes>>) {
         }
     };
     let added = add_all();
-    // An archive that is dropped writes its directory all the same: the error comes first.
+    // An archive writes its directory even when it is dropped, so the error is sent first.
     if let Err(error) = added {
         let _ = pieces.blocking_send(Err(error));
     } else if let Err(error) = archive
@@ -254,7 +257,7 @@ fn zip(mut found: Receiver<Option<File>>, pieces: Sender<io::Result<Bytes>>) {
     }
 }
 
-/// Sends on what is written, as fast as it is read.
+/// A writer that sends its bytes as pieces, as fast as they are read.
 struct Pieces(Sender<io::Result<Bytes>>);
 
 impl Write for Pieces {

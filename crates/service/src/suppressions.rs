@@ -1,5 +1,6 @@
-//! "Not this person": a reviewer found that a listing does not mean somebody. Screening still finds it, but for this person it does not
-//! count any more, until the hit grows stronger than the one that was looked at or another list takes the entry up.
+//! "Not this person": a reviewer found that a listing does not mean a person. Screening still finds it, but
+//! it no longer counts for this person. It counts again if the hit becomes stronger than the reviewed one, or
+//! if another list adds the entry.
 
 use serde_json::{Value, json};
 use store::attempts::{self, Attempt};
@@ -19,10 +20,10 @@ use super::stored_hits::{hits, references, stored_screening};
 use super::{dispositions, four_eyes};
 use crate::problem::{Kind, Problem};
 
-/// Why a listing does not mean a person. Words of ours only: they are kept unsealed.
+/// Why a listing does not mean a person. Only fixed words, because they are stored unsealed.
 pub const REASONS: [&str; 5] = ["name", "birth_date", "nationality", "gender", "other"];
 
-/// The rows as the rule reads them.
+/// Converts rows to the rule's type.
 pub fn cleared(known: &[Suppression]) -> Vec<ClearedListing> {
     let listing = |row: &Suppression| ClearedListing {
         list: row.list.clone(),
@@ -38,8 +39,8 @@ pub fn covers(known: &[Suppression], hit: &ScreeningHit) -> bool {
     suppression::covers(&cleared(known), hit)
 }
 
-/// What was found not to mean the person of an attempt; `None` where that does not concern the attempt, whose face was proven or not
-/// ([`Detail::face_proven`]): see [`suppression::concerns`].
+/// The listings that were found not to mean an attempt's person. `None` if they do not concern the attempt,
+/// which depends on whether its face was proven ([`Detail::face_proven`]): see [`suppression::concerns`].
 pub async fn of_attempt(
     conn: &mut Conn,
     scope: Scope,
@@ -53,10 +54,10 @@ pub async fn of_attempt(
     suppressions::of_person(conn, scope, facemap_id).await.map(Some)
 }
 
-/// What became of setting a hit aside.
+/// The result of setting a hit aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetAside {
-    /// It counts.
+    /// It is in effect.
     Done,
     /// It waits for a second person.
     Proposed,
@@ -88,7 +89,7 @@ pub async fn suppress(
             return Ok(SetAside::Done);
         }
         let subject = four_eyes::Subject {
-            // Which listing it is stays sealed.
+            // The subject's id must not reveal the listing, so it contains the hit's position.
             id: &format!("{log_id} {}", place.unwrap_or_default()),
             name: &hit.caption,
             attempt: Some(&attempt),
@@ -106,7 +107,7 @@ pub async fn suppress(
     })
 }
 
-/// Carries out what one person proposed and a second one confirmed.
+/// Carries out a proposal that a second person confirmed.
 pub(super) async fn confirm(
     tx: &mut Tx,
     scope: Scope,
@@ -119,7 +120,7 @@ pub(super) async fn confirm(
     put(tx, scope, &attempt, &hit, why, (proposer, Some(second)), actor).await
 }
 
-/// The attempt and its hit, when the hit may be set aside by this attempt.
+/// The attempt and its hit, if this attempt allows setting the hit aside.
 async fn settable(
     tx: &mut Tx,
     scope: Scope,
@@ -171,7 +172,7 @@ async fn put(
             confirmed_by,
         };
         suppressions::put(tx, scope, attempt.facemap_id, &suppression).await?;
-        // Neither list nor entry, because nothing erases a row of the trail.
+        // The row contains neither list nor entry, because audit rows are never erased.
         let detail = json!({
             "reason": why, "logId": attempt.log_id,
             "foundBy": named(Some(staff_id)), "confirmedBy": confirmed_by.map(|id| named(Some(id))),
@@ -189,7 +190,7 @@ async fn put(
     Ok(())
 }
 
-/// Takes it back: the listing counts again for the person's next attempts.
+/// Reverts it: the listing counts again for the person's next attempts.
 pub async fn undo(
     db: &Db,
     scope: Scope,

@@ -1,6 +1,7 @@
-//! A verification, from the form to the answer (contract §4.6; the walk through it is in ARCHITECTURE.md).
+//! A verification, from the form to the response (contract §4.6; ARCHITECTURE.md describes its steps).
 //!
-//! Every rule is `verification`'s; this is the order in which things happen, and the one transaction that records them.
+//! `verification` has all rules. This module determines the order of the steps, and the one transaction that
+//! records them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -88,7 +89,7 @@ pub async fn run(
         started,
         admission,
     };
-    // A task of its own: once begun it is finished, even if the client hangs up in the middle.
+    // A separate task finishes even if the client hangs up.
     let recorded = record(recording, files, claim).in_current_span();
     app.recordings
         .spawn(recorded)
@@ -96,7 +97,7 @@ pub async fn run(
         .map_err(|_| Problem::internal("recording panicked; the log says where"))?
 }
 
-/// What a submission is verified against.
+/// The configuration that a submission is verified against.
 struct Against {
     flow_id: Uuid,
     flow_name: String,
@@ -106,7 +107,7 @@ struct Against {
     session_id: Option<Uuid>,
 }
 
-/// The stage "Flow and Group exist and agree", and the session, where one is named.
+/// Reads the Flow, the Group and, if one is named, the session, and checks that they belong together.
 async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Result<Against, Problem> {
     let scope = caller.scope;
     let mut conn = app.db.read().await?;
@@ -152,8 +153,8 @@ async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Res
     })
 }
 
-/// Screens the submitted name, runs the engines, and screens the names on the documents, on the CPU pool. It returns the
-/// files for the log.
+/// Screens the submitted name, runs the engines, and screens the names on the documents, on the CPU pool. It
+/// returns the files for the log.
 async fn look(
     app: &Shared,
     submission: &Arc<Submission>,
@@ -163,7 +164,7 @@ async fn look(
 ) -> Result<(Gathered, Screened, BTreeMap<String, File>), Problem> {
     let (shared, submission) = (Arc::clone(app), Arc::clone(submission));
     let flow_settings = flow.settings.clone();
-    // By the lists that the installation uses at this moment, or not at all.
+    // Only the lists that the installation uses now may be used.
     app.lists
         .confirm(&app.db)
         .await
@@ -181,7 +182,7 @@ async fn look(
         .await?
 }
 
-/// Everything that is recorded of a verification.
+/// All data for recording a verification.
 struct Recording {
     app: Shared,
     caller: Caller,
@@ -193,12 +194,13 @@ struct Recording {
     today: Date,
     settings: MerchantSettings,
     started: Instant,
-    /// Of the hosted session's attempt.
+    /// The admission, if the attempt belongs to a hosted session.
     admission: Option<Admission>,
 }
 
-/// Objects first, then one transaction: person, registration, session, attempt, audit row, outbox, idempotency answer. Objects of an
-/// attempt that did not come to be are unreadable, since their key was never kept; `housekeeping` removes them.
+/// Stores the objects first, and then records in one transaction: person, registration, session, attempt,
+/// audit row, outbox, idempotency response. If the attempt is not recorded, its objects are unreadable,
+/// because their key was never stored; `housekeeping` removes them.
 async fn record(
     mut recording: Recording,
     files: BTreeMap<String, File>,
@@ -235,7 +237,8 @@ async fn record(
 
 /// Why a recording was rolled back.
 enum Stop {
-    /// The person is known by these names, under which the attempt was not screened: screen them, then record again.
+    /// The person is known by these names, under which the attempt was not screened: screen them, then record
+    /// again.
     ScreenFirst(NamesByAttempt),
     Problem(Problem),
 }
@@ -252,12 +255,12 @@ impl From<Problem> for Stop {
     }
 }
 
-/// How often a recording begins, while other attempts of the same person come in between.
+/// How often a recording starts again because other attempts of the same person are recorded meanwhile.
 const MOST_RECORDINGS: usize = 5;
 
-/// Examines once, then records. The person's names are screened outside the transaction, so that no other writer waits for the
-/// screening. If the attempt turns out to belong to another person, or that person has new names, the transaction is rolled back and
-/// recording starts again.
+/// Examines once, then records. The person's names are screened outside the transaction, so that no other
+/// writer waits for the screening. If the attempt turns out to belong to another person, or that person has
+/// new names, the transaction is rolled back and recording starts again.
 async fn examine_and_record(
     recording: &Recording,
     attempt_id: Uuid,
@@ -311,7 +314,7 @@ async fn record_in_one_transaction(
     if let Some(earlier) = earlier {
         ahead = names::screen_ahead(app, scope, earlier, screened, settings).await?;
     } else if let Some(face) = face {
-        // Up to date to some sequence without the account's lock; inside it only what came after is read.
+        // Catches up without the account's lock. Inside the lock, only later changes must be read.
         let mut replica = replica.lock().await;
         replica
             .catch_up(&mut app.db.read().await?, scope, face.version())
@@ -334,7 +337,8 @@ async fn record_in_one_transaction(
             registration,
             similar,
         } = identify(tx, scope, &mut replica, face, place).await?;
-        // Only now it is known whose earlier names count, and which listings a reviewer set aside for this person.
+        // Only now are the person's earlier names known, and the listings that a reviewer set aside for this
+        // person.
         let screening = match face {
             Some(_) => match names::in_step(tx, scope, facemap_id, screened, &ahead).await? {
                 InStep::Screened(screening) => screening,
@@ -463,7 +467,7 @@ impl Against {
     }
 }
 
-/// The words by which the person shall be found: of the names that were submitted and that documents say.
+/// The words by which the person can be found, from the submitted names and those on documents.
 fn name_words(submission: &Submission, info: &ApplicantInfo) -> BTreeSet<String> {
     let submitted = ["firstName", "middleName", "lastName"]
         .into_iter()

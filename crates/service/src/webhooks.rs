@@ -1,7 +1,9 @@
-//! Delivers webhook events from the outbox (`docs/decisions/0017-webhooks.md`): signed by the Standard Webhooks scheme, at least once, tried again for
-//! about four days. Any number of nodes may do so at once; a claim that is not reported in time is anybody's again.
+//! Delivers webhook events from the outbox (`docs/decisions/0017-webhooks.md`). They are signed by the
+//! Standard Webhooks scheme, delivered at least once, and retried for about four days. Any number of nodes
+//! may deliver at once; after a claim expires, another node may claim the event.
 //!
-//! It never follows a redirect, reads no answer's body, and reaches no address that is not public unless the operator allows the host.
+//! It never follows a redirect and never reads a response's body. It connects to addresses that are not
+//! public only if the operator allows the host.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -26,21 +28,21 @@ use super::{App, Shared, events};
 use crate::caller::Caller;
 use crate::problem::Problem;
 
-/// Deliveries of one node at once.
+/// The maximum number of parallel deliveries of a node.
 const AT_ONCE: usize = 32;
-/// Of these, those of one Flow: a receiver that never answers holds back nobody else's events.
+/// The maximum for one Flow, so that a receiver that never responds does not delay other Flows' events.
 const OF_ONE_FLOW: usize = 4;
-/// How long an event waits for its Flow's other deliveries.
+/// How long an event is postponed while its Flow has the maximum.
 const PUT_BACK_MS: i64 = 20_000;
-/// A receiver's time to answer.
+/// The receiver's response time limit.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
-/// A name server's.
+/// The name server's response time limit.
 const RESOLVE_WITHIN: Duration = Duration::from_secs(5);
-/// After this a claim is anybody's again; longer than a delivery can take.
+/// When a claim expires; longer than a delivery can take.
 const LEASE_MS: i64 = 60_000;
 /// How long both secrets sign after a rotation.
 const BOTH_SECRETS_MS: i64 = 24 * 60 * 60 * 1_000;
-/// The waits between tries, before jitter.
+/// The waits between attempts, before jitter.
 const WAITS: [Duration; 9] = [
     Duration::from_secs(5),
     Duration::from_mins(5),
@@ -52,12 +54,12 @@ const WAITS: [Duration; 9] = [
     Duration::from_hours(20),
     Duration::from_hours(24),
 ];
-/// A wait is stretched by up to this share, so that what failed together is not tried again together.
+/// A wait is extended by up to this share, so that failed deliveries are not all retried at once.
 const JITTER: f64 = 0.2;
-/// The kind that is sent only when somebody asks for it.
+/// The kind of event that is sent only on request.
 const TEST: &str = "webhook.test";
 
-/// Delivers for ever.
+/// Delivers events for as long as the server runs.
 pub async fn run(app: Shared) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let flows = Busy::default();
@@ -92,14 +94,15 @@ pub async fn run(app: Shared) {
     }
 }
 
-/// How many deliveries each Flow has under way on this node. It counts this process's own tasks. If the database goes back, the outbox
-/// offers their events again: they are delivered at least once, under the same `webhook-id`.
+/// How many deliveries each Flow has under way on this node. It counts this process's own tasks. If the
+/// database goes back, the outbox offers their events again: they are delivered at least once, under the same
+/// `webhook-id`.
 #[derive(Clone, Default)]
 struct Busy(Arc<Mutex<HashMap<FlowKey, usize>>>);
 
 type FlowKey = (Scope, Uuid);
 
-/// A Flow's place; given back when dropped.
+/// A Flow's delivery slot, released on drop.
 struct Place(Busy, FlowKey);
 
 impl Busy {
@@ -107,7 +110,7 @@ impl Busy {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place, unless the Flow has all of its own.
+    /// Takes a slot, unless the Flow uses all of its slots.
     fn enter(&self, flow: FlowKey) -> Option<Place> {
         let mut counts = self.counts();
         let count = counts.entry(flow).or_default();
@@ -147,17 +150,17 @@ async fn next(app: &App) -> Result<Option<Delivery>, store::Error> {
     })
 }
 
-/// What came of a try.
+/// The result of a delivery attempt.
 enum Outcome {
-    /// A 2xx.
+    /// A 2xx response.
     Delivered(StatusCode),
-    /// To be tried again, not before the receiver's own time.
+    /// To be retried, but not before the time that the receiver requested.
     Failed {
         status: Option<StatusCode>,
         error: String,
         not_before: Option<Duration>,
     },
-    /// Not to be tried again.
+    /// Not to be retried.
     GivenUp {
         status: Option<StatusCode>,
         error: &'static str,
@@ -237,7 +240,7 @@ async fn report(
     Ok(())
 }
 
-/// How long to wait after a try (from 1); `jitter` from 0 to 1. `None`: that was the last.
+/// The wait after an attempt (counted from 1); `jitter` is 0 to 1. `None`: that was the last attempt.
 fn wait(tries: i64, jitter: f64, not_before: Option<Duration>) -> Option<Duration> {
     let index = usize::try_from(tries).ok()?.checked_sub(1)?;
     let wait = WAITS.get(index)?.mul_f64(1.0 + JITTER * jitter);
@@ -326,7 +329,7 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     Duration::try_from(date.duration_since(now)).ok()
 }
 
-/// `webhook-signature`: one signature a secret.
+/// The value of `webhook-signature`: one signature per secret.
 fn sign(endpoint: &Endpoint, id: Uuid, body: &str, timestamp: i64) -> Option<String> {
     let signatures: Option<Vec<String>> = std::iter::once(&endpoint.secret)
         .chain(&endpoint.previous)
@@ -338,7 +341,7 @@ fn sign(endpoint: &Endpoint, id: Uuid, body: &str, timestamp: i64) -> Option<Str
     Some(signatures?.join(" "))
 }
 
-/// Where an address leads: the URL, and what its name was resolved to.
+/// Checks an endpoint's URL and resolves its host. Returns the URL and the addresses.
 async fn destination(app: &App, sandbox: bool, url: &str) -> Result<(Url, Option<Vec<SocketAddr>>), String> {
     let url = Url::parse(url).map_err(|_| "the address is not a URL".to_owned())?;
     let host = url
@@ -379,7 +382,7 @@ async fn destination(app: &App, sandbox: bool, url: &str) -> Result<(Url, Option
     Ok((url, Some(addresses)))
 }
 
-/// Sends a test message; its id.
+/// Sends a test message and returns its event id.
 pub async fn test(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Uuid, Problem> {
     store::transaction!(db, |tx| -> Result<Uuid, Problem> {
         let flow = store::flows::get(tx, scope, flow_id).await?;
@@ -397,28 +400,29 @@ pub async fn test(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Uuid, P
     })
 }
 
-/// Makes an event due again, for the command line; whether there is one.
+/// Makes an event due again, by the command line. Returns whether it exists.
 pub async fn resend_alone(db: &store::Db, scope: Scope, event: Uuid) -> Result<bool, store::Error> {
     store::transaction!(db, |tx| -> Result<bool, store::Error> {
         outbox::resend(tx, scope, event).await
     })
 }
 
-/// A Flow's endpoint with its secret, made if there is none yet; `None` without such a Flow.
+/// A Flow's endpoint with its secret, created if it does not exist; `None` without such a Flow.
 pub async fn endpoint(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Option<Endpoint>, store::Error> {
     store::transaction!(db, |tx| -> Result<Option<Endpoint>, store::Error> {
         webhooks::get_or_create(tx, scope, flow_id).await
     })
 }
 
-/// Gives a Flow's endpoint a new secret, for the command line.
+/// Gives a Flow's endpoint a new secret, by the command line.
 pub async fn rotate_alone(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<SecretString, Problem> {
     store::transaction!(db, |tx| -> Result<SecretString, Problem> {
         rotate(tx, scope, flow_id, None).await
     })
 }
 
-/// The secret that signs a Flow's messages; made when it is first asked for. Showing it is written to the audit trail.
+/// The secret that signs a Flow's messages, created if it does not exist. Showing it is recorded in the audit
+/// trail.
 pub async fn show_secret(app: &App, caller: &Caller, flow_id: Uuid) -> Result<SecretString, Problem> {
     store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         let endpoint = webhooks::get_or_create(tx, caller.scope, flow_id).await?;
@@ -429,7 +433,7 @@ pub async fn show_secret(app: &App, caller: &Caller, flow_id: Uuid) -> Result<Se
     })
 }
 
-/// [`rotate`], for somebody.
+/// As [`rotate`], for a caller, with a row in the audit trail.
 pub async fn rotate_for(app: &App, caller: &Caller, flow_id: Uuid) -> Result<SecretString, Problem> {
     store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         let secret = rotate(tx, caller.scope, flow_id, None).await?;
@@ -451,7 +455,7 @@ pub async fn resend(app: &App, caller: &Caller, id: Uuid) -> Result<(), Problem>
     })
 }
 
-/// Sends every event again that was given up since a time (ms); how many they are.
+/// Sends every event again that was given up since a time (ms). Returns how many.
 pub async fn resend_given_up(
     app: &App,
     caller: &Caller,
@@ -466,7 +470,7 @@ pub async fn resend_given_up(
     })
 }
 
-/// Replaces a Flow's secret; the old one signs too for a day.
+/// Replaces a Flow's secret. The old one also signs for one day.
 pub async fn rotate(
     tx: &mut Tx,
     scope: Scope,

@@ -1,5 +1,5 @@
-//! The second factor: codes of an authenticator (TOTP, RFC 6238: SHA-1, six digits, 30 seconds, one step to either side) and recovery
-//! codes. That a code counts once is the store's conditional update.
+//! The second factor: codes of an authenticator app (TOTP, RFC 6238: SHA-1, six digits, 30 seconds, one step
+//! to either side) and recovery codes. The store's conditional update ensures that a code counts only once.
 
 use jiff::Timestamp;
 use qrcode::render::svg;
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 const SECRET_BYTES: usize = 20;
 const RECOVERY_CODES: usize = 10;
 
-/// A new authenticator's secret, before its first code has proved that it works.
+/// A new authenticator's secret, before a first code has proved that it works.
 #[derive(Clone, Debug)]
 pub struct SetUp {
     /// The key in base32, as people type it.
@@ -25,12 +25,12 @@ pub struct SetUp {
 }
 
 impl SetUp {
-    /// A fresh secret for the account with this address.
+    /// Creates a random secret for the member with this address.
     pub fn new(email: &str) -> Result<Self, Problem> {
         Self::of(&random::<[u8; SECRET_BYTES]>(), email)
     }
 
-    /// The one that a form brings back; `None` when it is no secret of ours.
+    /// Restores the secret that a form sent back. `None` if it has another form than ours.
     pub fn again(key: &str, email: &str) -> Option<Self> {
         let secret = Secret::try_from_base32(key.trim()).ok()?;
         let bytes: &[u8] = secret.as_bytes();
@@ -40,7 +40,7 @@ impl SetUp {
     }
 
     fn of(secret: &[u8], email: &str) -> Result<Self, Problem> {
-        // A colon divides the label of the address.
+        // In an `otpauth:` address, a colon separates the parts of the label.
         let totp = Builder::new()
             .with_secret(secret.to_vec())
             .with_account_name(email.replace(':', " "))
@@ -53,12 +53,12 @@ impl SetUp {
         })
     }
 
-    /// The address as a QR code: SVG, black on white.
+    /// The `otpauth:` address as a QR code: SVG, black on white.
     pub fn qr(&self) -> Result<String, Problem> {
         qr_svg(&self.url)
     }
 
-    /// The secret, and the time step of the code that proves it.
+    /// The secret and the time step of a code that proves it; `None` if the code is wrong.
     pub fn proved_by(&self, code: &str) -> Option<(Zeroizing<Vec<u8>>, i64)> {
         let secret = Secret::try_from_base32(&self.key).ok()?;
         let bytes = Zeroizing::new(secret.as_bytes().to_vec());
@@ -67,11 +67,11 @@ impl SetUp {
     }
 }
 
-/// Text as a QR code: SVG, black on white.
+/// Renders text as a QR code: SVG, black on white.
 pub fn qr_svg(text: &str) -> Result<String, Problem> {
     let code = QrCode::with_error_correction_level(text, EcLevel::M).map_err(Problem::internal)?;
     let svg = code.render::<svg::Color<'_>>().min_dimensions(220, 220).build();
-    // The XML declaration has no place inside a page.
+    // The XML declaration is not allowed inside a page.
     Ok(svg
         .find("<svg")
         .map_or_else(String::new, |at| svg[at..].to_owned()))
@@ -81,7 +81,7 @@ fn now() -> u64 {
     u64::try_from(Timestamp::now().as_second()).unwrap_or(0)
 }
 
-/// The time step whose code this is, one step to either side of a time (s).
+/// The time step of a code, at most one step away from a time (s).
 fn step_of(secret: &[u8], code: &str, at: u64) -> Option<i64> {
     let code: String = code.chars().filter(|c| !c.is_whitespace()).collect();
     if code.len() != 6 || !code.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -91,7 +91,7 @@ fn step_of(secret: &[u8], code: &str, at: u64) -> Option<i64> {
     totp.check(&code, at).and_then(|step| i64::try_from(step).ok())
 }
 
-/// Uses up a member's code, of the authenticator or for recovery; whether it was one.
+/// Uses up a member's TOTP or recovery code, and returns whether it was valid.
 pub(super) async fn spend(tx: &mut Tx, staff_id: Uuid, code: &str) -> Result<bool, Error> {
     if let Some(secret) = staff::totp(tx, staff_id).await?
         && let Some(step) = step_of(&secret, code, now())
@@ -104,7 +104,7 @@ pub(super) async fn spend(tx: &mut Tx, staff_id: Uuid, code: &str) -> Result<boo
     }
 }
 
-/// Fresh recovery codes, as people write them down: two groups of five letters and digits (50 bits).
+/// Creates recovery codes: two groups of five letters and digits (50 bits).
 pub(super) fn recovery_codes() -> Vec<String> {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     (0..RECOVERY_CODES)
@@ -120,7 +120,7 @@ pub(super) fn recovery_codes() -> Vec<String> {
         .collect()
 }
 
-/// A recovery code as it is kept: without what people add or leave out.
+/// A recovery code in its stored form, without the separators that people add or omit.
 pub(super) fn recovery_form(code: &str) -> Option<String> {
     let code: String = code
         .chars()

@@ -1,21 +1,22 @@
-//! What a session remembers of its browser, in words that its owner recognises. Nothing is decided by it.
+//! Names the browser and system of a portal session, so that its owner recognises them. Nothing is decided by
+//! them.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// Where somebody signed in from.
+/// The device on which a session was begun.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// The browser's name; empty: not known.
+    /// The browser's name; empty: unknown.
     pub browser: String,
-    /// The system's name; empty: not known.
+    /// The system's name; empty: unknown.
     pub system: String,
-    /// The address.
+    /// The IP address.
     pub address: String,
 }
 
-/// What names browsers have in `User-Agent`; of several the first is the true one.
+/// Parts of `User-Agent` with the browser's name. Of several, the first in this table is correct.
 const BROWSERS: [(&str, &str); 7] = [
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -36,7 +37,7 @@ const SYSTEMS: [(&str, &str); 7] = [
 ];
 
 impl Device {
-    /// Of a request's `User-Agent` and address.
+    /// Reads the device from a request's `User-Agent` and address.
     pub fn of(user_agent: Option<&str>, address: IpAddr) -> Self {
         let agent = user_agent.unwrap_or_default();
         let name = |table: &[(&str, &'static str)]| {
@@ -50,12 +51,12 @@ impl Device {
         }
     }
 
-    /// As the store keeps it.
+    /// The device in its stored form.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| "{}".into())
     }
 
-    /// Of what the store kept.
+    /// Reads the stored form.
     pub fn from_json(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
     }

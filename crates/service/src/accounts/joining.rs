@@ -1,4 +1,5 @@
-//! One-time links and who comes in by them: members, operators, new passwords and addresses.
+//! One-time links, and what they do: new members and operators join, and members set new passwords or email
+//! addresses.
 
 use std::net::IpAddr;
 
@@ -28,10 +29,10 @@ pub const INVITATION_MS: i64 = 7 * DAY_MS;
 /// How long a link to set a new password can be used.
 pub const PASSWORD_LINK_MS: i64 = DAY_MS;
 
-/// A link as it is shown this once.
+/// A new link. It is shown only once.
 #[derive(Clone, Debug)]
 pub struct NewLink {
-    /// What it is for.
+    /// The invitation behind it.
     pub invitation: Invitation,
     /// Its path below the public address.
     pub path: String,
@@ -41,7 +42,7 @@ pub(super) fn path(token: &SecretString) -> String {
     format!("/portal/join/{}", token.expose_secret())
 }
 
-/// Makes a link to join an account, and says so in its trail.
+/// Creates a link to join an account, and writes a row into its audit trail.
 pub async fn invite(
     db: &Db,
     merchant_id: Uuid,
@@ -72,7 +73,7 @@ pub async fn invite(
     })
 }
 
-/// Revokes the links to become an owner that the command line made and nobody used.
+/// Revokes the unused links to become an owner that the command line created.
 pub async fn revoke_owner_links(db: &Db, merchant_id: Uuid) -> Result<(), Error> {
     store::transaction!(db, |tx| -> Result<(), Error> {
         for earlier in invitations::of_merchant(tx, merchant_id).await? {
@@ -84,7 +85,7 @@ pub async fn revoke_owner_links(db: &Db, merchant_id: Uuid) -> Result<(), Error>
     })
 }
 
-/// Makes a link to become an operator; the earlier ones work no more.
+/// Creates a link to become an operator. Earlier links no longer work.
 pub async fn operator_link(db: &Db, by: Option<Uuid>) -> Result<NewLink, Problem> {
     store::transaction!(db, |tx| -> Result<NewLink, Problem> {
         if let Some(staff_id) = by
@@ -106,7 +107,7 @@ pub async fn operator_link(db: &Db, by: Option<Uuid>) -> Result<NewLink, Problem
     })
 }
 
-/// Makes a link to set a member's password, in place of earlier ones.
+/// Creates a link to set a member's password. It replaces earlier ones.
 pub(super) async fn password_link(tx: &mut Tx, staff_id: Uuid, by: Option<Uuid>) -> Result<NewLink, Error> {
     let purpose = Purpose::Password { staff_id };
     let (invitation, token) = invitations::create(tx, &purpose, by, PASSWORD_LINK_MS).await?;
@@ -116,8 +117,8 @@ pub(super) async fn password_link(tx: &mut Tx, staff_id: Uuid, by: Option<Uuid>)
     })
 }
 
-/// Makes a link to set the password of whoever has this address, for whoever has this machine; their second factor goes too if it was
-/// lost.
+/// Creates a link to set a member's password, for an operator at the command line. It also turns the second
+/// factor off if `second_factor_lost` is set.
 pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<NewLink, Problem> {
     store::transaction!(db, |tx| -> Result<NewLink, Problem> {
         let member = staff::by_email(tx, email).await?;
@@ -144,7 +145,7 @@ pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<Ne
 /// A link as its page shows it.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// What it is for.
+    /// The invitation behind it.
     pub invitation: Invitation,
     /// The account's name.
     pub merchant: Option<String>,
@@ -152,7 +153,7 @@ pub struct Shown {
     pub needs_second_factor: bool,
 }
 
-/// What a link is for, using nothing up; 404 or 410 when it is for nothing any more.
+/// Reads a link without using it up. 404 if it is invalid; 410 if it was used or has expired.
 pub async fn look(app: &App, token: &str) -> Result<Shown, Problem> {
     let mut conn = app.db.read().await?;
     let invitation = good(invitations::peek(&mut conn, token).await?)?;
@@ -185,7 +186,7 @@ fn good(token: InvitationToken) -> Result<Invitation, Problem> {
     }
 }
 
-/// What somebody who comes in for the first time says of themselves.
+/// The details that a new member enters.
 #[derive(Clone, Debug)]
 pub struct Newcomer {
     /// The address.
@@ -197,7 +198,7 @@ pub struct Newcomer {
 }
 
 impl Newcomer {
-    /// The same, trimmed; or everything that is wrong with it.
+    /// The same details, trimmed; or every fault.
     pub(super) fn checked(mut self) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         match name_of("name", &self.name) {
@@ -221,10 +222,10 @@ impl Newcomer {
     }
 }
 
-/// What came of something that was filled in: it, or what is wrong with it.
+/// The result of a form: a value, or the form's faults.
 pub type Outcome<T> = Result<T, Vec<Fault>>;
 
-/// What a transaction ends with: a problem rolls back, and so do faults.
+/// Why a transaction is rolled back.
 pub(super) enum Stop {
     Faults(Vec<Fault>),
     Problem(Problem),
@@ -242,7 +243,7 @@ impl From<Problem> for Stop {
     }
 }
 
-/// The outcome of a transaction.
+/// Converts a transaction's result.
 pub(super) fn outcome<T>(result: Result<T, Stop>) -> Result<Outcome<T>, Problem> {
     match result {
         Ok(done) => Ok(Ok(done)),
@@ -251,7 +252,8 @@ pub(super) fn outcome<T>(result: Result<T, Stop>) -> Result<Outcome<T>, Problem>
     }
 }
 
-/// Comes in by a link as somebody new; the session's token. The link is used up with it or not at all.
+/// Joins by a link as a new member, and returns the token of a new session. The link is used up in the same
+/// transaction.
 pub async fn join(
     app: &App,
     token: &str,
@@ -277,7 +279,7 @@ pub async fn join(
     outcome(joined)
 }
 
-/// Makes a member of somebody new; a fault when the address has an account.
+/// Creates a member. It is a fault if the address already has an account.
 pub(super) async fn create(
     tx: &mut Tx,
     newcomer: &Newcomer,
@@ -299,7 +301,8 @@ pub(super) async fn create(
     Ok(staff::create(tx, &new).await?)
 }
 
-/// Lets somebody in where a link leads. Links to set their password were made for somebody with fewer rights, and work no more.
+/// Adds a member to what a link leads to. The member's open password links become void, because they were
+/// created for a person with fewer rights.
 async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Result<(), Stop> {
     let (id, by) = (member.id, actor(member.id));
     invitations::void_own(tx, id).await?;
@@ -338,7 +341,8 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
     }
 }
 
-/// Comes in by a link as somebody who is signed in; the session's new token. A link that was meant for another address is refused.
+/// Joins by a link as a signed-in member, and returns the session's new token. A link for another address is
+/// refused.
 pub async fn join_signed_in(
     app: &App,
     token: &str,
@@ -367,7 +371,7 @@ pub async fn join_signed_in(
     })
 }
 
-/// Sets a new password by a link; all the member's sessions end, and the second factor stays.
+/// Sets a new password by a link. All sessions of the member end, and the second factor stays.
 pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Result<Outcome<()>, Problem> {
     let shown = look(app, token).await?;
     let Some(staff_id) = shown
@@ -394,8 +398,8 @@ pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Re
     Ok(Ok(()))
 }
 
-/// Signs a member in with another address from now on, by the link that was sent there; their former address, to tell it. Links to set
-/// their password, which may lie in the former mailbox, work no more.
+/// Changes a member's email address by the link that was sent to the new one. Returns the former address, so
+/// that it can be notified. The member's password links, which may be in the former mailbox, become void.
 pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
     store::transaction!(app.db, |tx| -> Result<String, Problem> {
         let invitation = good(invitations::take(tx, token).await?)?;
@@ -409,7 +413,8 @@ pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
         if let Some(other) = staff::by_email(tx, &email).await?
             && other.id != staff_id
         {
-            // Who has which address is nobody's to ask: the link is as dead as any.
+            // The response must not reveal whether an address has an account, so it is the same as for an
+            // invalid link.
             good(InvitationToken::Invalid)?;
         }
         staff::set_email(tx, staff_id, &email).await?;
@@ -419,8 +424,8 @@ pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
     })
 }
 
-/// A link to set the password of whoever has this address, and the address as it is kept, to send it to; `None` when nobody has it.
-/// Counts as a try.
+/// Creates a password link for the member with this address. Returns it with the stored address, to which it
+/// is sent; `None` if no active member has the address. Counts as an attempt.
 pub async fn forgotten(
     app: &App,
     email: &str,

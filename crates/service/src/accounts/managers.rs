@@ -1,4 +1,4 @@
-//! Members who manage an account's staff, and whom they may manage.
+//! Members who manage an account's staff, and which roles they may manage.
 
 use store::Tx;
 use store::staff;
@@ -7,18 +7,19 @@ use uuid::Uuid;
 use crate::permissions::Role;
 use crate::problem::{Kind, Problem};
 
-/// Who changes an account's staff.
+/// A member who manages an account's staff.
 #[derive(Clone, Copy, Debug)]
 pub struct Manager {
-    /// Who.
+    /// The member.
     pub staff_id: Uuid,
-    /// Their own role.
+    /// The member's own role.
     pub role: Role,
     /// The account.
     pub merchant_id: Uuid,
 }
 
-/// What somebody may do with others now: read under a lock, so that they cannot be shut out or lose their role before what they do is done.
+/// A member's current rights. They are read under a lock, so that the member cannot lose access or role
+/// before the change is made.
 pub(super) async fn rights(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Manager, Problem> {
     let role = staff::lock_member(tx, merchant_id, staff_id).await?;
     let lost = || Problem::new(Kind::Forbidden, "Your role does not allow this any more");
@@ -30,19 +31,19 @@ pub(super) async fn rights(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Re
 }
 
 impl Manager {
-    /// Refuses what only owners may do with a role.
+    /// Refuses a change that only owners may make to this role.
     pub(super) fn over(self, other: Role) -> Result<(), Problem> {
         check(self, other)
     }
 
-    /// Whether they may change somebody's role at all: their own, owners only.
+    /// Whether the manager may change a member's role at all. Only owners may change their own.
     pub fn may_change_role_of(self, staff_id: Uuid) -> bool {
         self.role == Role::Owner || self.staff_id != staff_id
     }
 }
 
-/// Whether somebody of one role may give, change or take away another: only owners make and unmake owners, and those who erase and
-/// export people.
+/// Whether a member with one role may give, change or remove another role. Only owners may do so with owners
+/// and compliance officers, who erase and export people.
 pub fn may_manage(manager: Role, other: Role) -> bool {
     match manager {
         Role::Owner => true,

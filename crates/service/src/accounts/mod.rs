@@ -1,5 +1,5 @@
-//! Who may enter the portal: signing in, second factors, one-time links, a merchant's staff. The pages are `portal`'s, the tables
-//! `store`'s; no password, code or token reaches a log line or an audit row.
+//! Access to the portal: sign-in, second factors, one-time links and an account's staff. The pages are in
+//! `portal`, the tables in `store`. No password, code or token reaches a log line or an audit row.
 
 pub mod codes;
 pub mod devices;
@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::App;
 
-/// What is wrong with one thing that was filled in: its name, and the key of the text that says so.
+/// A fault of one form field: the field's name and the key of the text that explains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The field.
@@ -37,7 +37,7 @@ impl Fault {
     }
 }
 
-/// Checks a name; trimmed, at most 100 characters, nothing that would break a line.
+/// Checks a name and returns it trimmed: 1 to 100 characters, no control characters.
 pub fn name_of(field: &'static str, text: &str) -> Result<String, Fault> {
     let name = text.trim();
     if name.is_empty() {
@@ -49,7 +49,7 @@ pub fn name_of(field: &'static str, text: &str) -> Result<String, Fault> {
     Ok(name.to_owned())
 }
 
-/// Checks an address for mail.
+/// Checks an email address and returns it trimmed.
 pub fn email_of(text: &str) -> Result<String, Fault> {
     let email = text.trim();
     let valid = email.len() <= 254 && email.parse::<lettre::Address>().is_ok() && !email.contains(['"', '[']);
@@ -59,12 +59,13 @@ pub fn email_of(text: &str) -> Result<String, Fault> {
     Ok(email.to_owned())
 }
 
-/// How audit rows and decisions name a member of staff.
+/// A member of staff as audit rows and decisions name them.
 pub fn actor(staff_id: Uuid) -> String {
     format!("staff:{staff_id}")
 }
 
-/// Writes what concerns a member into the audit trail of every account they belong to, and an operator's into the operators' trail.
+/// Writes a row about a member into the audit trail of each of their accounts and, for an operator, into the
+/// operators' trail.
 async fn audit_everywhere(
     tx: &mut Tx,
     staff_id: Uuid,
@@ -89,7 +90,7 @@ async fn audit_everywhere(
     Ok(())
 }
 
-/// Writes a row into an account's audit trail; accounts themselves are neither live nor sandbox, and count as live.
+/// Writes a row into an account's audit trail. Accounts have no mode, and their rows count as live.
 pub(super) async fn audit_at(
     tx: &mut Tx,
     merchant_id: Uuid,
@@ -111,8 +112,8 @@ pub(super) async fn audit_at(
     audit::write(tx, scope, &entry).await
 }
 
-/// Begins a session in the only account that a member has, if it is one. Newcomers look round in the sandbox; later sessions begin in
-/// live mode where live data can be.
+/// Begins a session. If the member has only one account, it is selected. A member's first session begins in
+/// the sandbox; later ones begin in live mode if the account may have live data.
 async fn begin_session(
     app: &App,
     tx: &mut Tx,
@@ -142,7 +143,7 @@ async fn begin_session(
     Ok(token)
 }
 
-/// Whether one looks at an account's sandbox first.
+/// Whether sessions of an account begin in the sandbox.
 fn begins_in_sandbox(app: &App, merchant: &store::merchants::Merchant) -> bool {
     app.config.demo || merchant.status != store::merchants::MerchantStatus::Approved
 }

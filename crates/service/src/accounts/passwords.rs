@@ -1,5 +1,5 @@
-//! Passwords of staff: which are refused, and argon2id with OWASP's parameters (19 MiB, 2 passes, 1 lane), so many at once as memory
-//! and cores allow. No password is kept, logged or quoted.
+//! Passwords of staff: which are refused, and hashing by argon2id with OWASP's parameters (19 MiB, 2 passes,
+//! 1 lane). A pool limits how many are hashed at once. No password is stored, logged or quoted.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 const SHORTEST: usize = 12;
 const LONGEST: usize = 200;
 
-/// Words that alone, or with digits and signs around them, make no password.
+/// Words that make no password, either alone or with digits and symbols around them.
 const COMMON: [&str; 24] = [
     "password",
     "passwort",
@@ -43,7 +43,7 @@ const COMMON: [&str; 24] = [
     "abcdefghijkl",
 ];
 
-/// What is wrong with a new password of somebody with this address and name.
+/// The fault of a new password for a member with this address and name, if it has one.
 pub fn fault(password: &str, email: &str, name: &str) -> Option<Fault> {
     let text = match password.chars().count() {
         ..SHORTEST => "accounts.fault.password_short",
@@ -62,13 +62,13 @@ fn is_obvious(password: &str, email: &str, name: &str) -> bool {
     if letters.len() < 5 || is_repeated(&plain) || is_sequence(&plain) {
         return true;
     }
-    // What is left when the member's own words are taken away is too little.
+    // Too little is left when common words and the member's own words are removed.
     let local = email.split('@').next().unwrap_or_default();
     let own = std::iter::once(local)
         .chain(email.split(['@', '.', '+', '-', '_']))
         .chain(name.split_whitespace());
     let mut rest = plain;
-    // Common words first: a short word of one's own may be a part of one.
+    // Common words come first, because a short word of the member's own may be part of one.
     for word in COMMON {
         rest = rest.replace(word, "");
     }
@@ -78,7 +78,7 @@ fn is_obvious(password: &str, email: &str, name: &str) -> bool {
     rest.chars().filter(|c| c.is_alphabetic()).count() < 4 && rest.chars().count() < 9
 }
 
-/// Lower case, letters and digits only, with the usual disguises taken off letters.
+/// Lower case, letters and digits only, with common substitutions for letters reversed.
 fn plain(text: &str) -> String {
     let disguised = text.chars().any(char::is_alphabetic);
     text.to_lowercase()
@@ -94,13 +94,13 @@ fn plain(text: &str) -> String {
         .collect()
 }
 
-/// One piece over and over.
+/// Whether the text is one piece repeated.
 fn is_repeated(text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
     (1..=chars.len() / 2).any(|piece| chars.iter().enumerate().all(|(at, c)| *c == chars[at % piece]))
 }
 
-/// Each character follows the one before it: `123456789012`, `abcdefghijkl`, `987654321098`.
+/// Whether each character follows the one before it: `123456789012`, `abcdefghijkl`, `987654321098`.
 fn is_sequence(text: &str) -> bool {
     let follows = |a: char, b: char, by: i64| {
         let step = i64::from(u32::from(b)) - i64::from(u32::from(a));
@@ -110,7 +110,7 @@ fn is_sequence(text: &str) -> bool {
     pairs().all(|(a, b)| follows(a, b, 1)) || pairs().all(|(a, b)| follows(a, b, -1))
 }
 
-/// Argon2id of a password, in PHC form. 503 when too many are being hashed.
+/// Hashes a password with argon2id, in PHC form. 503 if too many are being hashed.
 pub async fn hash(app: &App, password: &SecretString) -> Result<String, Problem> {
     let password = password.clone();
     let hashed = app.passwords.run(move |_| hashed(&password)).await?;
@@ -122,7 +122,7 @@ fn hashed(password: &SecretString) -> Result<String, argon2::password_hash::Erro
     Ok(hash.to_string())
 }
 
-/// Whether a password is the hashed one; without a hash it is not, and takes as long to be so.
+/// Whether a password matches a hash. Without a hash it never does, but the check takes as long.
 pub async fn matches(app: &App, hash: Option<String>, password: &SecretString) -> Result<bool, Problem> {
     static DUMMY: LazyLock<String> =
         LazyLock::new(|| hashed(&SecretString::from("nobody's password")).unwrap_or_default());
@@ -134,7 +134,7 @@ pub async fn matches(app: &App, hash: Option<String>, password: &SecretString) -
             let Ok(hash) = PasswordHash::new(&hash) else {
                 return false;
             };
-            // Longer ones are nobody's; hashing them would be a stranger's work for us.
+            // No member has a longer password, and hashing one would waste work.
             let given = password.expose_secret();
             let given = if given.chars().count() > LONGEST {
                 ""

@@ -1,4 +1,4 @@
-//! One's own account: name, address, password, second factor, sessions.
+//! A member's own profile: name, email address, password, second factor and sessions.
 
 use std::net::IpAddr;
 
@@ -17,12 +17,12 @@ use crate::App;
 use crate::merchants::requires_second_factor;
 use crate::problem::Problem;
 
-/// A session as its owner sees it.
+/// A session, as its owner sees it.
 #[derive(Clone, Debug)]
 pub struct SessionRow {
-    /// Names it.
+    /// The session's id.
     pub id: Uuid,
-    /// Where it was begun.
+    /// The device on which it was begun.
     pub device: Device,
     /// When it was begun (ms).
     pub created_at: i64,
@@ -30,7 +30,7 @@ pub struct SessionRow {
     pub seen_at: i64,
 }
 
-/// A member's sessions, the one used last first.
+/// A member's sessions, the most recently used first.
 pub async fn sessions(app: &App, staff_id: Uuid) -> Result<Vec<SessionRow>, Problem> {
     let sessions = portal_sessions::list(&mut app.db.read().await?, staff_id).await?;
     let row = |session: portal_sessions::PortalSession| SessionRow {
@@ -47,7 +47,7 @@ pub async fn recovery_left(app: &App, staff_id: Uuid) -> Result<usize, Problem> 
     Ok(staff::recovery_left(&mut app.db.read().await?, staff_id).await?)
 }
 
-/// Changes one's name.
+/// Changes the member's own name.
 pub async fn rename(app: &App, staff_id: Uuid, name: &str) -> Result<Outcome<()>, Problem> {
     let name = match name_of("name", name) {
         Ok(name) => name,
@@ -60,18 +60,19 @@ pub async fn rename(app: &App, staff_id: Uuid, name: &str) -> Result<Outcome<()>
     Ok(Ok(()))
 }
 
-/// Another address that a member asked for.
+/// A requested change of email address.
 #[derive(Debug)]
 pub struct NewEmail {
-    /// The address.
+    /// The new address.
     pub email: String,
-    /// The link that takes it over, for whoever reads its mail.
+    /// The link that confirms it, to be sent to the new address.
     pub link: NewLink,
-    /// Somebody else signs in with it: the link will be refused, and they are to be told instead.
+    /// Another member signs in with this address. The link will be refused, and that member must be notified
+    /// instead.
     pub is_taken: bool,
 }
 
-/// Asks for another address, with a proof. It counts when its link is opened.
+/// Requests a new email address, with proof of identity. It takes effect when its link is opened.
 pub async fn ask_email(
     app: &App,
     staff_id: Uuid,
@@ -107,14 +108,15 @@ pub async fn ask_email(
         })
     })?;
     Ok(Ok(NewEmail {
-        // One's own address in another case is nobody else's.
+        // The member's own address in another case is not taken.
         is_taken: other.is_some_and(|other| other.id != staff_id),
         email,
         link,
     }))
 }
 
-/// Changes one's password, with the current one; all other sessions end, and this one gets another token.
+/// Changes the member's password, given the current one. All other sessions end, and this one gets a new
+/// token.
 pub async fn change_password(
     app: &App,
     staff_id: Uuid,
@@ -143,7 +145,7 @@ pub async fn change_password(
         store::invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
         audit_everywhere(tx, staff_id, &actor(staff_id), "staff.password_changed", "{}").await?;
-        // The password is no fresh proof beside a second factor.
+        // If the member has a second factor, the password alone is no fresh proof.
         Ok(match member.has_totp {
             true => portal_sessions::renew(tx, session_id).await?,
             false => portal_sessions::prove(tx, session_id).await?,
@@ -152,16 +154,17 @@ pub async fn change_password(
     Ok(Ok(token))
 }
 
-/// What turning the second factor on gives.
+/// The result of turning the second factor on.
 #[derive(Debug)]
 pub struct SecondFactor {
     /// The session's new token.
     pub token: SecretString,
-    /// Recovery codes, shown this once.
+    /// The recovery codes. They are shown only once.
     pub recovery: Vec<String>,
 }
 
-/// Turns the second factor on, proved by password and by a first code; other sessions, begun without it, end.
+/// Turns the second factor on, given the password and a first code. Other sessions end, because they began
+/// without it.
 pub async fn turn_totp_on(
     app: &App,
     staff_id: Uuid,
@@ -189,7 +192,8 @@ pub async fn turn_totp_on(
     Ok(Ok(SecondFactor { token, recovery }))
 }
 
-/// Turns the second factor off, with a proof. An account that requires it refuses.
+/// Turns the second factor off, with proof of identity. It is refused if one of the member's accounts
+/// requires it.
 pub async fn turn_totp_off(
     app: &App,
     staff_id: Uuid,
@@ -215,7 +219,7 @@ pub async fn turn_totp_off(
     })
 }
 
-/// Fresh recovery codes in place of the old ones, with a proof.
+/// Replaces the recovery codes, with proof of identity.
 pub async fn renew_recovery(
     app: &App,
     staff_id: Uuid,
@@ -234,7 +238,7 @@ pub async fn renew_recovery(
     Ok(Ok(recovery))
 }
 
-/// Ends one of one's own sessions, or (without an id) all but this one.
+/// Ends one of the member's own sessions or, without an id, all but this one.
 pub async fn end_sessions(
     app: &App,
     staff_id: Uuid,

@@ -1,5 +1,6 @@
-//! Accounts that strangers open, where they may. Whoever asks proves the address first: by the link in a letter, or, where no mail is sent,
-//! to an operator, who makes the link. What a stranger is told never depends on whether the address has an account.
+//! Self-service sign-up, where the operator allows it. Applicants for an account first prove their email
+//! address by a link: it is sent by email or, if no mail server is set, made by an operator. The response
+//! never depends on whether the address has an account.
 
 use std::net::IpAddr;
 
@@ -18,16 +19,16 @@ use crate::problem::Problem;
 use crate::rates::visitor;
 use crate::{App, operations};
 
-/// How long the link in a letter can be used.
+/// How long an emailed link can be used.
 const LETTER_MS: i64 = DAY_MS;
-/// How long a request waits for an operator.
+/// How long a request is open for an operator.
 const WAITING_MS: i64 = 30 * DAY_MS;
-/// Open requests at most.
+/// The maximum number of open requests.
 const MOST: i64 = 10_000;
-/// Requests that an operator sees at once.
+/// The maximum number of requests that an operator sees at once.
 const SHOWN: i64 = 200;
 
-/// Whether strangers may open accounts here; 404 where not, also for links that were made when they might.
+/// 404 if sign-up is not allowed, also for links that were made while it was.
 pub fn only_where_allowed(app: &App) -> Result<(), Problem> {
     if app.config.sign_up_allowed() {
         return Ok(());
@@ -37,16 +38,17 @@ pub fn only_where_allowed(app: &App) -> Result<(), Problem> {
     ))
 }
 
-/// The letter that answers a request.
+/// The email that answers a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// With the path of the link that opens the account.
+    /// A link that opens the account, as a path.
     Link(String),
-    /// The address has an account, and its owner is told so.
+    /// The address already has an account; the email informs its owner.
     Known,
 }
 
-/// Asks for an account. Where mail is sent: to whom which letter goes; else nothing, and an operator finds the request.
+/// Requests an account. With a mail server, returns the address and the email to send; otherwise `None`, and
+/// an operator answers the request.
 pub async fn ask(
     app: &App,
     company: &str,
@@ -64,7 +66,7 @@ pub async fn ask(
         let whom = staff::pseudonym(&conn, &email);
         (whom, staff::by_email(&mut conn, &email).await?.is_some())
     };
-    // Nobody's mailbox is filled from many addresses.
+    // This limit prevents flooding one mailbox from many IP addresses.
     throttle::count(app, &format!("sign-up {whom}"), address).await?;
     let mails = app.mailer.is_some();
     let life = if mails { LETTER_MS } else { WAITING_MS };
@@ -76,7 +78,7 @@ pub async fn ask(
             }
             asked => asked?,
         };
-        // For a known address too: the answer takes as long.
+        // A link is also made for an address that has an account, so that the response takes as long.
         match mails {
             true => Ok(sign_ups::make_link(tx, asked.id, life).await?),
             false => Ok(None),
@@ -95,13 +97,13 @@ fn path(token: &SecretString) -> String {
 /// A request as an operator sees it.
 #[derive(Clone, Debug)]
 pub struct Waiting {
-    /// What was asked.
+    /// The request.
     pub asked: SignUp,
     /// Whether the address has an account already.
     pub is_known: bool,
 }
 
-/// The requests that wait for an operator, oldest first.
+/// The open requests, oldest first.
 pub async fn waiting(app: &App) -> Result<Vec<Waiting>, Problem> {
     let mut conn = app.db.read().await?;
     let mut all = Vec::new();
@@ -112,7 +114,8 @@ pub async fn waiting(app: &App) -> Result<Vec<Waiting>, Problem> {
     Ok(all)
 }
 
-/// The path of the link that opens an account, made by an operator who knows whose the address is; 404 without such a request.
+/// Creates the link that opens an account and returns its path. The operator must know who owns the address.
+/// 404 without such a request.
 pub async fn make_link(app: &App, by: Uuid, id: Uuid) -> Result<String, Problem> {
     only_where_allowed(app)?;
     store::transaction!(app.db, |tx| -> Result<String, Problem> {
@@ -123,7 +126,7 @@ pub async fn make_link(app: &App, by: Uuid, id: Uuid) -> Result<String, Problem>
     })
 }
 
-/// Puts a request away; 404 without one.
+/// Deletes a request; 404 if there is none.
 pub async fn dismiss(app: &App, by: Uuid, id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         if !sign_ups::delete(tx, id).await? {
@@ -137,7 +140,7 @@ fn no_request() -> Problem {
     Problem::not_found("There is no such request, or it has already been answered")
 }
 
-/// What a link opens, using nothing up; 404 when it opens nothing any more.
+/// The request behind a link, without using it up. 404 if the link is no longer valid.
 pub async fn look(app: &App, token: &str) -> Result<SignUp, Problem> {
     only_where_allowed(app)?;
     let found = sign_ups::by_token(&mut app.db.read().await?, token).await?;
@@ -150,7 +153,7 @@ fn bad_link() -> Problem {
     )
 }
 
-/// Opens an account by a link: a draft with its keys, and its owner, signed in.
+/// Opens an account by a link: a draft with reserved API keys, and its owner, who is signed in.
 pub async fn open(
     app: &App,
     token: &str,
@@ -176,7 +179,7 @@ pub async fn open(
         }
         let member = create(tx, &newcomer, &hash, false).await?;
         let merchant = merchants::create(tx, &asked.company, MerchantStatus::Draft, "{}").await?;
-        // Secrets are made where keys are managed, and shown there.
+        // The keys' secrets are created and shown on the page that manages keys.
         for sandbox in [false, true] {
             credentials::reserve(tx, merchant.id, sandbox).await?;
         }

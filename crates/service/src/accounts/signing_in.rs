@@ -1,4 +1,5 @@
-//! Signing in, the second factor, a fresh proof, and out again. Unknown addresses take as long as known ones.
+//! Sign-in, second factor, fresh proof of identity, and sign-out. Unknown addresses take as long as known
+//! ones.
 
 use std::net::IpAddr;
 
@@ -12,21 +13,21 @@ use super::{Fault, actor, audit_everywhere, begin_session, codes, passwords, thr
 use crate::App;
 use crate::problem::Problem;
 
-/// Whom an unknown address stands for: remembered like anybody's failure, so that it takes as long.
+/// Stands for an unknown address. Its failures are recorded too, so that they take as long.
 const NOBODY: Uuid = Uuid::nil();
 
-/// What came of a password.
+/// The result of a password check.
 #[derive(Debug)]
 pub enum SignIn {
     /// Signed in, under this token.
     Done(SecretString),
-    /// A code is to follow, under this token.
+    /// A code is required next; this token identifies the session.
     CodeNeeded(SecretString),
-    /// Address and password do not belong together.
+    /// Email or password is incorrect.
     Wrong,
 }
 
-/// Signs in with address and password.
+/// Signs in with email address and password.
 pub async fn with_password(
     app: &App,
     email: &str,
@@ -56,7 +57,7 @@ pub async fn with_password(
     }
     let device = device.to_json();
     store::transaction!(app.db, |tx| -> Result<SignIn, Problem> {
-        // Hashing takes its time: meanwhile the password may have changed, or a second factor been turned on.
+        // During hashing the password may have changed, or a second factor may have been turned on.
         if !staff::lock_password(tx, member.id, &hash).await? {
             return Ok(SignIn::Wrong);
         }
@@ -70,7 +71,8 @@ pub async fn with_password(
     })
 }
 
-/// Signs in fully with a code after the password; the session's new token, or `None` for a wrong code.
+/// Completes a sign-in with a code after the password. Returns the session's new token, or `None` if the code
+/// is wrong.
 pub async fn with_code(
     app: &App,
     half: &SignedIn,
@@ -94,7 +96,8 @@ pub async fn with_code(
     Ok(token)
 }
 
-/// Proves anew who somebody is who is signed in, as [`is_proof`] demands; the session's new token, or `None`.
+/// Proves a signed-in member's identity again, as [`is_proof`] requires. Returns the session's new token, or
+/// `None`.
 pub async fn prove(
     app: &App,
     staff_id: Uuid,
@@ -112,8 +115,9 @@ pub async fn prove(
     Ok(Some(token))
 }
 
-/// Whether this proves who a member is: one of their codes where a second factor is set up (the code is then used up), else their
-/// password. A password is no proof beside a second factor, which protects from those who have the password. Counts as a try.
+/// Whether `secret` proves a member's identity: a code if a second factor is set up (the code is then used
+/// up), or else the password. A password alone is no proof then, because the second factor protects against
+/// stolen passwords. Counts as an attempt.
 pub(super) async fn is_proof(
     app: &App,
     staff_id: Uuid,
@@ -133,7 +137,7 @@ pub(super) async fn is_proof(
         return Ok(spent);
     }
     let hash = staff::password_hash(&mut app.db.read().await?, staff_id).await?;
-    // Hashing takes its time: meanwhile a second factor may have been turned on.
+    // During hashing a second factor may have been turned on.
     let right =
         passwords::matches(app, Some(hash), secret).await? && !has_second_factor(app, staff_id).await?;
     if !right {
@@ -148,7 +152,7 @@ async fn has_second_factor(app: &App, staff_id: Uuid) -> Result<bool, Problem> {
     Ok(member.has_totp)
 }
 
-/// Remembers a failure in the trail of the accounts that the member belongs to.
+/// Records a failure in the audit trail of each of the member's accounts.
 async fn failed(app: &App, staff_id: Uuid, what: &str) -> Result<(), Problem> {
     let detail = format!("{{\"wrong\":\"{what}\"}}");
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
@@ -156,7 +160,7 @@ async fn failed(app: &App, staff_id: Uuid, what: &str) -> Result<(), Problem> {
     })
 }
 
-/// Ends a session.
+/// Signs out: ends a session.
 pub async fn out(app: &App, staff_id: Uuid, session_id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         portal_sessions::end(tx, staff_id, session_id).await?;
@@ -164,7 +168,7 @@ pub async fn out(app: &App, staff_id: Uuid, session_id: Uuid) -> Result<(), Prob
     })
 }
 
-/// Looks at another of the member's accounts; 404 for one that is not theirs.
+/// Selects another of the member's accounts; 404 for an account that is not theirs.
 pub async fn choose_account(
     app: &App,
     staff_id: Uuid,
@@ -180,7 +184,7 @@ pub async fn choose_account(
     })
 }
 
-/// Looks at the sandbox, or at live data.
+/// Selects the sandbox or live data.
 pub async fn choose_mode(
     app: &App,
     session_id: Uuid,
@@ -192,7 +196,7 @@ pub async fn choose_mode(
     })
 }
 
-/// The fault of a proof that is none.
+/// The fault of an invalid proof.
 pub(super) fn no_proof() -> Fault {
     Fault::new("proof", "accounts.fault.proof")
 }

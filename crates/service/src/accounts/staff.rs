@@ -1,5 +1,5 @@
-//! A merchant's staff: roles, access, password links. An account always has an owner; only owners touch owners and
-//! compliance officers, and nobody else changes their own role.
+//! A merchant's staff: roles, access and password links. An account always has an owner. Only owners manage
+//! owners and compliance officers, and only owners change their own role.
 
 use store::invitations::{self, Invitation};
 use store::staff::{self, Membership};
@@ -24,15 +24,15 @@ pub async fn list(app: &App, merchant_id: Uuid) -> Result<(Vec<Membership>, Vec<
     Ok((members, invitations::of_merchant(&mut conn, merchant_id).await?))
 }
 
-/// The member whom something is done to, locked against leaving the account without an owner when `leaves` says that they stop
-/// being one.
+/// The member to be changed. If `leaves` states that the member stops being an owner, a lock ensures that
+/// another owner remains.
 async fn target(
     tx: &mut Tx,
     manager: Manager,
     staff_id: Uuid,
     leaves: bool,
 ) -> Result<(Membership, Role), Problem> {
-    // First the lock, then the look: what is decided on cannot change any more.
+    // The lock comes before the reads, so that the facts of the decision cannot change.
     let owners = staff::lock_role(tx, manager.merchant_id, Role::Owner.as_str()).await?;
     let manager = rights(tx, manager.merchant_id, manager.staff_id).await?;
     let member = staff::member(tx, manager.merchant_id, staff_id)
@@ -51,7 +51,7 @@ async fn target(
     Ok((member, role))
 }
 
-/// Gives a member another role; the links that they made work no more.
+/// Gives a member another role. Links that the member made become void.
 pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -> Result<(), Problem> {
     check(manager, role)?;
     if !manager.may_change_role_of(staff_id) {
@@ -86,7 +86,8 @@ pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -
     })
 }
 
-/// Shuts a member out of the account, or lets them in again; their sessions in it end, and the links that they made work no more.
+/// Removes or restores a member's access to the account. When access is removed, the member's sessions in it
+/// end and links that the member made become void.
 pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: bool) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         target(tx, manager, staff_id, shut_out).await?;
@@ -102,8 +103,8 @@ pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: b
     })
 }
 
-/// A link by which a member sets a new password. Nobody gets one for somebody who is at home in other accounts too, or keeps the
-/// installation: it would open those as well.
+/// Creates a link by which a member sets a new password. It is refused for members of other accounts and for
+/// operators, because it would give access to those too.
 pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> Result<NewLink, Problem> {
     store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
         let (member, role) = target(tx, manager, staff_id, false).await?;
@@ -133,7 +134,7 @@ pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> R
     })
 }
 
-/// Withdraws an invitation to a role that one may give.
+/// Revokes an invitation to a role that the manager may give.
 pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         let manager = rights(tx, manager.merchant_id, manager.staff_id).await?;
@@ -149,8 +150,8 @@ pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem
     })
 }
 
-/// Requires a second factor of everybody in the account, or no longer; for owners only. Members without one can then do nothing but set
-/// one up. With four eyes, that it is no longer required waits for a second person.
+/// Requires a second factor of all members, or no longer requires it; for owners only. Members without one
+/// can then only set one up. With four eyes, dropping the requirement waits for a second person.
 pub async fn require_second_factor(app: &App, manager: Manager, required: bool) -> Result<Changed, Problem> {
     let id = manager.merchant_id;
     store::transaction!(app.db, |tx| -> Result<Changed, Problem> {

@@ -1,5 +1,6 @@
-//! How often a password or code may be tried: per address and account together, per account, per address. Every try counts before it is
-//! judged, so that many at once are no more than one after the other.
+//! Limits attempts at a password or code: per account and IP address together, per account, and per IP
+//! address. Each attempt counts before it is checked, so that parallel attempts have the same limit as
+//! sequential ones.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -14,11 +15,12 @@ use crate::problem::{Kind, Problem};
 use crate::rates::{hashed, visitor};
 
 const PER: Duration = Duration::from_secs(15 * 60);
-/// A whole office shares an address, and a victim's account is tried from many: they may have so many times as many.
+/// Factor for all attempts at one account, because an account may be attacked from many addresses.
 const OF_ACCOUNT: u32 = 5;
+/// Factor for all attempts from one IP address, because an office may share one.
 const OF_ADDRESS: u32 = 10;
 
-/// Counts a try at the secret of whom `whom` names; 429 when there were too many.
+/// Counts an attempt at the secret of the account named `whom`; 429 if there were too many.
 pub(super) async fn count(app: &App, whom: &str, address: IpAddr) -> Result<(), Problem> {
     let Some(tries) = app.config.rate(RateClass::SignIn) else {
         return Ok(());

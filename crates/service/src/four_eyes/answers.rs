@@ -1,4 +1,4 @@
-//! What a second person answers, and the acts that are then carried out.
+//! A second person's answers to proposals, and carrying out confirmed acts.
 
 use serde_json::json;
 use store::{Db, Scope, Tx, proposals};
@@ -12,20 +12,20 @@ use crate::actor::named;
 use crate::problem::{Kind, Problem};
 use crate::{flows, merchants, suppressions};
 
-/// What became of a second person's answer.
+/// The result of a second person's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answered {
-    /// The act is carried out.
+    /// The act was carried out.
     Done,
-    /// The command line proposed it: the person who agreed is the proposer now.
+    /// The command line had proposed the act; the person who agreed became the proposer.
     Adopted,
-    /// The act is dropped.
+    /// The proposal was rejected or withdrawn.
     Dropped,
 }
 
 /// A second person confirms an act, which is then carried out in the same transaction, or rejects it. The
-/// proposer can only withdraw it. An act is refused when what it concerns has changed since it was proposed.
-/// `seen`: when the act was proposed or supported, as the page showed it.
+/// proposer can only withdraw it. An act is refused if its subject has changed since it was proposed. `seen`
+/// is when the act was proposed or supported, as the page showed it.
 pub async fn answer(
     db: &Db,
     scope: Scope,
@@ -46,7 +46,8 @@ pub async fn answer(
             } else {
                 may_second(tx, scope.merchant_id, (waiting.staff_id, waiting.at), staff_id).await?;
             }
-            // Whoever confirms may be who typed the command, so two people confirm where there are two.
+            // The person who confirms may be the one who typed the command, so two people confirm if there
+            // are two.
             let needs_two = !is_member || others_vouch(tx, scope, &waiting, staff_id).await?;
             if waiting.staff_id.is_none() && needs_two {
                 if !proposals::adopt(tx, scope, id, staff_id).await? {

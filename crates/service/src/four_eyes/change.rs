@@ -1,4 +1,4 @@
-//! The acts that wait for a second person, as they are stored.
+//! Acts that await a second person, in their stored form.
 
 use serde::{Deserialize, Serialize};
 use store::flows::FlowContent;
@@ -10,22 +10,22 @@ use verification::json::fault;
 use crate::permissions::Action;
 use crate::problem::Problem;
 
-/// An act that waits for a second person.
+/// An act that awaits a second person.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
-    /// A hit is set aside for the person of an attempt.
+    /// A hit is set aside for an attempt's person.
     SetAside {
-        /// The hit.
+        /// The hit's reference.
         hit: String,
-        /// Which of its details do not fit.
+        /// The detail that does not fit, one of `suppressions::REASONS`.
         why: String,
     },
     /// A Flow checks less.
     Flow {
         /// The Flow.
         flow_id: Uuid,
-        /// When it had last changed (ms).
+        /// When the Flow had last changed (ms), as it was proposed.
         seen: i64,
         /// The Flow after the change.
         content: FlowContent,
@@ -37,14 +37,14 @@ pub enum Change {
     },
     /// The account's settings check less.
     Settings {
-        /// The settings that the change was made on.
+        /// The settings on which the change was made.
         before: String,
-        /// The settings after it.
+        /// The settings after the change.
         after: String,
     },
     /// A member counts as a separate person.
     Member {
-        /// Why that is in doubt: `joined`, `role` or `password`.
+        /// The reason for the doubt: `joined`, `role` or `password`.
         doubt: String,
     },
 }
@@ -61,7 +61,7 @@ impl Change {
         }
     }
 
-    /// The act that needs the second person.
+    /// The act in the table of acts that need a second person.
     pub fn act(&self) -> Act {
         match self {
             Change::SetAside { .. } => Act::SetAside,
@@ -72,7 +72,7 @@ impl Change {
         }
     }
 
-    /// The permission that is required to confirm or reject it.
+    /// The permission that is required to confirm or reject the act.
     pub fn action(&self) -> Action {
         match self {
             Change::SetAside { .. } => Action::Suppress,
@@ -112,20 +112,20 @@ pub(super) struct Payload {
     pub(super) lines: Vec<Line>,
 }
 
-/// An act that waits, as the portal shows it.
+/// A pending proposal, as the portal shows it.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     /// Its id.
     pub id: Uuid,
-    /// Sandbox or live.
+    /// Whether it belongs to the sandbox.
     pub sandbox: bool,
     /// The act.
     pub change: Change,
-    /// The id of what it concerns.
+    /// The id of its subject.
     pub subject: String,
-    /// What it concerns, for people: a Flow's name, a hit's caption; empty for a member.
+    /// The subject's name for people: a Flow's name or a hit's caption; empty for a member.
     pub name: String,
-    /// What it changes.
+    /// The values that it changes.
     pub lines: Vec<Line>,
     /// The attempt that it concerns.
     pub log_id: Option<i64>,
@@ -135,9 +135,9 @@ pub struct Waiting {
     pub at: i64,
 }
 
-/// A stored act.
+/// Reads a stored proposal.
 pub(super) fn read(row: Proposed) -> Result<Waiting, Problem> {
-    // What cannot be read is not carried out.
+    // An act that cannot be read is not carried out.
     let Payload { change, name, lines } =
         serde_json::from_str(&row.payload).map_err(|error| Problem::internal(fault(&error)))?;
     if change.kind() != row.kind {

@@ -1,4 +1,4 @@
-//! Members of whom it is in doubt that they are separate people, and who may confirm them.
+//! Members who may not be separate people, and who may confirm them.
 
 use store::{Scope, Tx, proposals, staff};
 use uuid::Uuid;
@@ -12,12 +12,12 @@ use crate::actor::{By, named, staff_id as staff_of};
 use crate::permissions::{Action, Role, may};
 use crate::problem::{Kind, Problem};
 
-/// The roles that decide.
+/// Whether a role may decide.
 fn decides(role: Role) -> bool {
     may(Some(role), false, Action::Decide)
 }
 
-/// Refuses members who confirm themselves or a member whom they let in.
+/// Refuses members who confirm themselves, or a member to whom they gave access.
 pub(super) async fn may_vouch(
     tx: &mut Tx,
     scope: Scope,
@@ -37,12 +37,12 @@ pub(super) async fn may_vouch(
     may_propose(tx, scope.merchant_id, Some(staff_id)).await
 }
 
-/// The member who gave access to the member of a doubt's subject; `None`: the command line.
+/// The member who gave access to a doubted member; `None`: the command line.
 pub(super) fn let_in_by(subject: &str) -> Option<Uuid> {
     staff_of(subject.split_once(' ')?.1)
 }
 
-/// Whether anybody besides a member of staff can confirm a member who is in doubt.
+/// Whether a member other than `staff_id` can confirm a doubted member.
 pub(super) async fn others_vouch(
     tx: &mut Tx,
     scope: Scope,
@@ -64,8 +64,9 @@ pub(super) async fn others_vouch(
     Ok(false)
 }
 
-/// Refuses that a member who had a role `before` leaves an account with fewer than two deciders, where two people are required.
-/// Otherwise a member could demote the second decider and invite a second login in that place.
+/// Refuses a change by which a member with the role `before` stops deciding, if fewer than two deciders would
+/// remain where two people are required. Otherwise a member could demote the second decider and invite a
+/// second login in that place.
 pub async fn keep_two_deciders(tx: &mut Tx, merchant_id: Uuid, before: Role) -> Result<(), Problem> {
     if !decides(before) || !needs_second(Act::CountMember, of_account(tx, merchant_id).await?) {
         return Ok(());

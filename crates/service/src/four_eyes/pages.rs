@@ -1,6 +1,8 @@
-//! Determines, for the pages that list pending proposals, whether a proposal is outdated and why a member may not confirm it.
+//! Determines, for the pages that list pending proposals, whether a proposal is outdated and why a member may
+//! not confirm it.
 //!
-//! This module only reads. [`super::answer`] and `reviews::second` refuse invalid answers, each in its own transaction.
+//! This module only reads. [`super::answer`] and `reviews::second` refuse invalid answers, each in its own
+//! transaction.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +17,7 @@ use super::doubts::let_in_by;
 use crate::permissions::{Action, Role, may};
 use crate::problem::Problem;
 
-/// Why an act cannot be confirmed by anybody: its subject has changed.
+/// Why an act cannot be confirmed by any member: its subject has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outdated {
     /// The Flow or the settings have changed since, or the Flow was deleted.
@@ -24,7 +26,7 @@ pub enum Outdated {
     NameTaken,
 }
 
-/// Whether what an act concerns has changed since it was proposed.
+/// Whether the subject of a proposal has changed since it was proposed.
 pub async fn outdated(
     conn: &mut Conn,
     merchant_id: Uuid,
@@ -75,7 +77,7 @@ pub enum Obstacle {
     ProposerNotCounted,
 }
 
-/// What matters of a proposal for who may confirm it.
+/// The facts of a proposal that determine who may confirm it.
 #[derive(Clone, Copy, Debug)]
 pub struct Proposed {
     /// Who proposed it; `None`: the command line.
@@ -86,7 +88,7 @@ pub struct Proposed {
     pub action: Action,
     /// The member whom it is about.
     pub about: Option<Uuid>,
-    /// Who let in that member; `None`: the command line.
+    /// The member who gave that member access; `None`: the command line.
     pub let_in_by: Option<Uuid>,
 }
 
@@ -139,7 +141,7 @@ struct One {
 pub struct Members(Vec<One>);
 
 impl Members {
-    /// Those of an account.
+    /// Reads the members of an account.
     pub async fn of(conn: &mut Conn, merchant_id: Uuid) -> Result<Members, Problem> {
         let scope = Scope {
             merchant_id,
@@ -189,7 +191,7 @@ impl Members {
         if proposed.let_in_by.is_some_and(|by| self.is_doubted(by)) {
             return Some(Obstacle::InviterNotCounted);
         }
-        // Anybody who counts may confirm a member, whenever they joined.
+        // Any member who counts may confirm a doubted member, whenever they joined.
         let proposer = proposed.by.filter(|_| proposed.about.is_none())?;
         if one.joined_at > proposed.at {
             return Some(Obstacle::TooNew);
@@ -208,23 +210,24 @@ impl Members {
             && (proposed.by == Some(staff_id) || self.find(staff_id).is_some_and(may_reject))
     }
 
-    /// How many members may confirm a proposal.
+    /// The number of members who may confirm a proposal.
     fn able(&self, proposed: &Proposed) -> usize {
         let is_able = |one: &&One| one.is_active && self.obstacle(proposed, one.id).is_none();
         self.0.iter().filter(is_able).count()
     }
 
-    /// Whether agreeing makes a member the proposer only, whom a second person must follow: the command line proposed it.
+    /// Whether agreement makes a member only the proposer, so that a second person must confirm. This is so
+    /// if the command line proposed the act.
     pub fn is_support(&self, proposed: &Proposed) -> bool {
         proposed.by.is_none() && (proposed.about.is_none() || self.able(proposed) > 1)
     }
 
-    /// Whether too few members may confirm a proposal for it to be carried out.
+    /// Whether too few members may confirm a proposal, so that it cannot be carried out.
     pub fn is_stuck(&self, proposed: &Proposed) -> bool {
         self.able(proposed) < if self.is_support(proposed) { 2 } else { 1 }
     }
 
-    /// Whether nobody but its proposer could confirm what is proposed at this moment.
+    /// Whether no member other than `staff_id` could confirm a proposal that `staff_id` makes now.
     pub fn is_alone(&self, staff_id: Uuid, action: Action) -> bool {
         self.is_stuck(&Proposed {
             by: Some(staff_id),

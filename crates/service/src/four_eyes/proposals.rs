@@ -1,4 +1,4 @@
-//! Acts that wait: how they are proposed, listed and found.
+//! Proposes, lists and finds acts that await a second person.
 
 use serde_json::json;
 use store::attempts::Attempt;
@@ -12,22 +12,22 @@ use super::second_person::may_propose;
 use crate::actor::By;
 use crate::problem::{Kind, Problem};
 
-/// What an act concerns.
+/// The subject of an act.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// An id. One act of each kind can wait for it.
+    /// The subject's id. Only one act of each kind can be pending for it.
     pub id: &'a str,
-    /// For people.
+    /// The subject's name, for people.
     pub name: &'a str,
-    /// The attempt.
+    /// The attempt that it belongs to, if any.
     pub attempt: Option<&'a Attempt>,
 }
 
-/// Records an act that waits for a second person, in place of one of its kind for the same subject that no other person
-/// stands behind.
+/// Records a proposal. It replaces a pending one of the same kind for the same subject, unless another person
+/// proposed that one.
 ///
 /// # Errors
-/// A conflict while another person's is pending.
+/// A conflict while another person's proposal is pending.
 pub async fn propose(
     tx: &mut Tx,
     scope: Scope,
@@ -88,8 +88,8 @@ pub(super) async fn note(
     Ok(audit::write(tx, scope, &entry).await?)
 }
 
-/// The scopes whose acts are listed in a mode: those of the account itself have no mode and are listed in the
-/// live one.
+/// The scopes whose proposals a mode lists. Proposals about the account itself have no mode: they are stored
+/// as live, and listed in both modes.
 fn scopes(scope: Scope) -> Vec<Scope> {
     let account = Scope {
         sandbox: false,
@@ -102,12 +102,12 @@ fn scopes(scope: Scope) -> Vec<Scope> {
     }
 }
 
-/// Whether an act is the account's, whatever the mode.
+/// Whether an act concerns the account itself, in either mode.
 fn is_of_account(change: &Change) -> bool {
     matches!(change, Change::Settings { .. } | Change::Member { .. })
 }
 
-/// The acts that wait for a second person in a mode, oldest first.
+/// The pending proposals of a mode, oldest first.
 pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<Vec<Waiting>, Problem> {
     let mut all = Vec::new();
     for place in scopes(scope) {
@@ -116,7 +116,7 @@ pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<Vec<Waiting>, Prob
             match read(row) {
                 Ok(waiting) if place == scope || is_of_account(&waiting.change) => all.push(waiting),
                 Ok(_) => {}
-                // It hides no other, and nobody can confirm it.
+                // An unreadable proposal does not hide the others, and it cannot be confirmed.
                 Err(problem) => tracing::error!(proposal = %id, "a proposal cannot be read: {problem}"),
             }
         }
@@ -125,7 +125,7 @@ pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<Vec<Waiting>, Prob
     Ok(all)
 }
 
-/// One of [`waiting`], with its own scope; 404 when it is no longer pending.
+/// A pending proposal, with its own scope; 404 if it is no longer pending.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<(Scope, Waiting), Problem> {
     for place in scopes(scope) {
         if let Some(row) = proposals::get(conn, place, id).await? {
@@ -138,8 +138,8 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<(Scope, Wait
     Err(Problem::not_found("This proposal is no longer pending").named("proposal_gone"))
 }
 
-/// Refuses an answer to a proposal in another state than the page showed. Otherwise a person who only wanted to support a proposal of
-/// the command line could confirm a colleague's.
+/// Refuses an answer to a proposal that has changed since the page showed it. Otherwise a person who only
+/// wanted to support a proposal of the command line could confirm a colleague's.
 pub(crate) fn check_version(at: i64, seen: i64) -> Result<(), Problem> {
     if at == seen {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where two people are required: by the account, one of its Flows, or an attempt.
+//! Determines where two people are required: by the account, one of its Flows, or an attempt.
 
 use store::attempts::Attempt;
 use store::flows::FlowContent;
@@ -20,7 +20,8 @@ pub async fn of_account(conn: &mut Conn, merchant_id: Uuid) -> Result<State, Pro
     of_flows(conn, merchant_id, account).await
 }
 
-/// Whether the account's settings or any of its Flows require two people. A Flow that cannot be read counts as one that does.
+/// Whether the account's settings or any of its Flows require two people. A Flow that cannot be read counts
+/// as requiring them.
 pub async fn of_flows(conn: &mut Conn, merchant_id: Uuid, account: bool) -> Result<State, Problem> {
     let flows = flows_of(conn, merchant_id).await?;
     Ok(State {
@@ -30,7 +31,7 @@ pub async fn of_flows(conn: &mut Conn, merchant_id: Uuid, account: bool) -> Resu
     })
 }
 
-/// Whether a Flow requires two people; one that cannot be read does.
+/// Whether a Flow requires two people. A Flow that cannot be read does.
 pub fn requires_two(flow: &FlowContent) -> bool {
     flow_content::parse(flow).map_or(true, |flow| flow.settings.four_eyes)
 }
@@ -43,8 +44,9 @@ async fn flows_of(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<store::flows
     Ok(all)
 }
 
-/// Whether two people are required about an attempt: the account requires it, or the attempt's Flow does now, or either did when the
-/// attempt was made. A change of a Flow therefore never lowers what a waiting attempt needs.
+/// Whether two people are required for an attempt: the account requires it, or the attempt's Flow does now,
+/// or either did when the attempt was made. So a change of the Flow never lowers what a pending attempt
+/// needs.
 pub async fn of_attempt(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<State, Problem> {
     let detail = Detail::of(attempt)?;
     let mut state = of_account(conn, scope.merchant_id).await?;

@@ -1,4 +1,4 @@
-//! Who counts as the second person.
+//! Determines who counts as the second person.
 
 use store::proposals;
 use store::{Conn, Scope, Tx, staff};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::change::MEMBER;
 use crate::problem::{Kind, Problem};
 
-/// Refuses proposals of a member who does not count as a separate person yet.
+/// Refuses proposals of a member who does not yet count as a separate person.
 pub async fn may_propose(conn: &mut Conn, merchant_id: Uuid, staff_id: Option<Uuid>) -> Result<(), Problem> {
     let Some(staff_id) = staff_id else { return Ok(()) };
     let scope = Scope {

@@ -1,4 +1,4 @@
-//! Screenings that were kept: found by id, listed by what was asked and how it was labelled, drawn.
+//! Stored screenings: found by id, listed by query and label, and their flow of money.
 
 use std::collections::HashSet;
 
@@ -19,34 +19,35 @@ use super::not_again::NotAgain;
 use crate::labels::AccountLabels;
 use crate::problem::Problem;
 
-/// What [`Evidence::source`] is where no chain's history was asked for.
+/// The value of [`Evidence::source`] if no chain's history was queried.
 pub(super) const BY_LABELS: &str = "labels";
-/// At most so many labels are kept beside a score.
+/// The maximum number of labels that are stored with a score.
 const MOST_LABELS: usize = 100;
 
-/// What led to a score, kept beside the answer: enough to explain it, to draw it and to reckon it again.
+/// The evidence of a score, stored with the response: enough to explain it, to draw the flow and to compute
+/// it again.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
-    /// The labels of which time (ms).
+    /// The time whose labels were used (ms).
     pub at: i64,
     /// The score.
     pub score: f64,
-    /// The answer's `exposures`, also where only a simple report was asked for.
+    /// The response's `exposures`, even if only a simple report was requested.
     pub exposures: Value,
-    /// The flow.
+    /// The flow of money.
     pub picture: Picture,
-    /// What was said of the addresses that counted; `None` in what earlier versions kept.
+    /// The labels of the addresses that counted; `None` if an earlier version stored the evidence.
     #[serde(default)]
     pub labels: Option<Vec<Said>>,
 }
 
-/// What one source said about one address.
+/// A label of an address, as one source states it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Said {
     /// The address, in canonical form.
     pub address: String,
-    /// Whether the account's own book says it.
+    /// Whether it comes from the account's own address book.
     #[serde(default)]
     pub own: bool,
     /// The label.
@@ -70,10 +71,10 @@ impl Evidence {
         })
     }
 
-    /// What led to a screening's score.
+    /// Reads the evidence of a screening's score.
     ///
     /// # Errors
-    /// When the store fails. The inner error: why there is nothing.
+    /// When the store fails. The inner error: why there is no evidence.
     pub async fn read(
         conn: &mut Conn,
         scope: Scope,
@@ -89,23 +90,24 @@ impl Evidence {
         })
     }
 
-    /// Who told the chain's history, such as `graph`; `labels` where nobody did.
+    /// The source of the chain's history, such as `graph`; `labels` if no history was queried.
     pub fn source(&self) -> &str {
         self.exposures["source"].as_str().unwrap_or(BY_LABELS)
     }
 
-    /// Up to which block money was followed.
+    /// The block up to which money was followed.
     pub fn block(&self) -> Option<u64> {
         self.exposures["asOfBlock"].as_u64()
     }
 
-    /// By which version of the account's profile it was decided.
+    /// The version of the account's profile that was used.
     pub fn profile_version(&self) -> Option<u32> {
         u32::try_from(self.exposures["profileVersion"].as_u64()?).ok()
     }
 }
 
-/// The labels of the screened address, of what its holder holds besides, and of everybody who absorbed money.
+/// The labels of the screened address, of its holder's other addresses, and of all parties that absorbed
+/// money.
 fn said(request: &Request<'_>, labels: &AccountLabels, screen: &Screen) -> Vec<Said> {
     let own = match request.subject {
         Subject::Address(address) => Some(address),
@@ -136,29 +138,29 @@ fn said(request: &Request<'_>, labels: &AccountLabels, screen: &Screen) -> Vec<S
         .collect()
 }
 
-/// Which screenings to list.
+/// A filter for screenings.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted<'a> {
-    /// Of this address or transaction, in any of its forms.
+    /// Only screenings of this address or transaction, in any of its forms.
     pub text: Option<&'a str>,
-    /// On this chain.
+    /// Only on this chain.
     pub currency: Option<Currency>,
-    /// With exactly this label.
+    /// Only with exactly this label.
     pub label: Option<&'a str>,
-    /// Older than the one with this `queryId`.
+    /// Only those older than the one with this `queryId`.
     pub before: Option<Uuid>,
 }
 
 /// A page of screenings, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// At most as many as were asked for.
+    /// At most the requested number.
     pub screenings: Vec<Screening>,
-    /// What to ask the next page with ([`Wanted::before`]); `None` when this is the last.
+    /// The value of [`Wanted::before`] for the next page; `None`: this is the last page.
     pub next: Option<Uuid>,
 }
 
-/// One screening with its stored answer; `None` for one that does not exist or is another account's.
+/// Reads a screening with its stored response. `None` if it does not exist or belongs to another account.
 ///
 /// # Errors
 /// When the store fails.
@@ -166,7 +168,8 @@ pub async fn find(app: &App, scope: Scope, id: Uuid) -> Result<Option<Screening>
     Ok(monitoring::get(&mut app.db.read().await?, scope, id).await?)
 }
 
-/// An account's screenings, newest first. A text that is no address and no transaction of any chain has none.
+/// An account's screenings, newest first. None match a text that is no address and no transaction of any
+/// chain.
 ///
 /// # Errors
 /// When the store fails.
@@ -174,7 +177,7 @@ pub async fn list(app: &App, scope: Scope, wanted: &Wanted<'_>, limit: u16) -> R
     Ok(page(&mut app.db.read().await?, scope, wanted, limit).await?)
 }
 
-/// [`list`], over a connection.
+/// As [`list`], on a given connection.
 ///
 /// # Errors
 /// When the store fails.
@@ -196,7 +199,7 @@ pub async fn page(conn: &mut Conn, scope: Scope, wanted: &Wanted<'_>, limit: u16
         label: wanted.label,
         before: wanted.before,
     };
-    // One more tells whether there is another page.
+    // One more than requested, to detect whether there is another page.
     let mut screenings = monitoring::list(conn, scope, filter, i64::from(limit) + 1).await?;
     let more = screenings.len() > usize::from(limit);
     screenings.truncate(usize::from(limit));
@@ -224,8 +227,8 @@ fn forms(text: &str, currency: Option<Currency>) -> Vec<String> {
     forms
 }
 
-/// The flow that led to a screening's score. `None` when there is no such screening of this account, it has no score, or another
-/// source made it.
+/// The flow of money behind a screening's score. `None` if this account has no such screening, it has no
+/// score, or a vendor made it.
 ///
 /// # Errors
 /// When the store fails.

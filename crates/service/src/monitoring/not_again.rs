@@ -1,32 +1,32 @@
-//! Why a recorded decision cannot be made again.
+//! Why a stored decision cannot be replayed.
 
 use chain::source::SourceError;
 
-/// Why a decision cannot be made again.
+/// Why a decision cannot be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAgain {
-    /// There was none.
+    /// The screening had no score.
     #[error("this screening has no score: there was no answer then")]
     NoScore,
-    /// Our own engine did not make it.
+    /// A vendor made the score.
     #[error("the score is from a vendor that does not report its components")]
     Vendor,
-    /// Another version kept what it was made of.
+    /// Another version stored its evidence.
     #[error("the components of the score can no longer be read")]
     Unreadable,
-    /// Its version of the account's profile is not there.
+    /// Its version of the account's profile no longer exists.
     #[error("the risk profile of that day no longer exists")]
     ProfileGone,
-    /// Another version wrote it.
+    /// Another version wrote its profile.
     #[error("the risk profile of that day cannot be read any more")]
     ProfileUnreadable,
-    /// Nothing may be called clean then.
+    /// Without lists and labels no address may be called clean.
     #[error("the sanctions lists or labels cannot be used: {0}")]
     NoLabels(String),
-    /// Whoever told the chain's history then does not now.
+    /// The source of that day is no longer configured.
     #[error("the source that answered then ({0}) gives no answer now")]
     SourceGone(String),
-    /// A graph that was begun anew, or a node that lags behind.
+    /// The source ends at an earlier block: a graph that was started anew, or a node that lags behind.
     #[error("the source has come to block {0} only")]
     Behind(u64),
     /// The source gives no answer.
@@ -35,7 +35,7 @@ pub enum NotAgain {
 }
 
 impl NotAgain {
-    /// Its name, in the audit trail and in the texts' keys.
+    /// The reason's name in the audit trail and in text keys.
     pub fn word(&self) -> &'static str {
         match self {
             NotAgain::NoScore => "no_score",

@@ -1,4 +1,4 @@
-//! Each account's risk profile: the newest version counts, older ones stay for repeating old decisions.
+//! Each account's risk profile. The newest version counts; older ones are stored for replaying decisions.
 
 use chain::profile::Profile;
 use store::audit::{self, Entry};
@@ -7,13 +7,13 @@ use uuid::Uuid;
 
 use crate::problem::Problem;
 
-/// Why a profile was not taken.
+/// Why a profile was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum NotSet {
-    /// What is wrong with it, naming the member.
+    /// It is invalid; the text names the member.
     #[error("{0}")]
     Invalid(String),
-    /// Somebody was faster, or the file was made from an older version.
+    /// It was made from an older version than the newest.
     #[error("version - the newest is {0}. Review it, and change that version")]
     Outdated(u32),
     /// The store.
@@ -21,7 +21,7 @@ pub enum NotSet {
     Store(#[from] Error),
 }
 
-/// Why a profile was not read.
+/// Why a profile cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRead {
     /// Another version of the server wrote it.
@@ -41,11 +41,11 @@ impl From<NotRead> for Problem {
     }
 }
 
-/// The newest profile of an account, or one version of it; 0 is the built-in one, which counts until one is set. `None`
-/// for a version that there never was.
+/// The newest profile of an account, or one of its versions. Version 0 is the built-in one, which counts
+/// until one is set. `None` for a version that never existed.
 ///
 /// # Errors
-/// When the store fails, or holds a profile that this version cannot read.
+/// When the store fails, or contains a profile that this version cannot read.
 pub async fn profile(
     conn: &mut Conn,
     merchant_id: Uuid,
@@ -63,10 +63,11 @@ pub async fn profile(
     }
 }
 
-/// Makes a file's profile the account's newest; answers its version. A file that names a version must name the newest.
+/// Stores a file's profile as the account's newest, and returns its version. If the file states a version, it
+/// must be the newest.
 ///
 /// # Errors
-/// What is wrong with the file; when the store fails.
+/// When the file is invalid or outdated, or the store fails.
 pub async fn set_profile(db: &Db, merchant_id: Uuid, text: &str) -> Result<u32, NotSet> {
     let profile: Profile = serde_json::from_str(text).map_err(|error| NotSet::Invalid(error.to_string()))?;
     profile

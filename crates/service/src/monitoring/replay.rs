@@ -1,5 +1,5 @@
-//! An old decision made again, with the labels, the block and the profile of its day, and what came out otherwise. The one way to do
-//! so: the command line's and the portal's.
+//! An old decision made again, with the labels, the block and the profile of its day, and what came out
+//! otherwise. The one way to do so: the command line's and the portal's.
 
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ use crate::problem::Problem;
 const MOST_CHANGES: usize = 100;
 /// Numbers nearer than this are one.
 const NEAR: f64 = 1e-9;
-/// Members that say who was asked and what is known by now, not what came out: told, and of no account. Tokens make no score.
+/// Members that say who was asked and what is known by now, not what came out: told, and of no account.
+/// Tokens make no score.
 const TOLD_ONLY: [&str; 3] = [
     "/labelSetVersion",
     "/source",
@@ -58,8 +59,9 @@ pub struct Replay {
     pub source_failed: Option<String>,
     /// By which version of the profile.
     pub profile_version: u32,
-    /// Members of the exposures that differ, by JSON Pointer, at most a hundred. The label set's version names all labels,
-    /// later ones included, and the source who told of the chain: such are told although they do not count.
+    /// Members of the exposures that differ, by JSON Pointer, at most a hundred. The label set's version
+    /// names all labels, later ones included, and the source who told of the chain: such are told although
+    /// they do not count.
     pub changed: Vec<Change>,
 }
 
@@ -155,7 +157,8 @@ impl Decision {
         request.as_of_block = self.evidence.block();
         request.options = self.profile.options();
         if !self.is_traced() {
-            // No source was asked, or it failed (`Screening::failed`): what it would say today is another decision.
+            // No source was asked, or it failed (`Screening::failed`): what it would say today is another
+            // decision.
             return Ok(screen_labels(labels, &self.profile, &request));
         }
         let gone = || NotAgain::SourceGone(self.evidence.source().to_owned());
@@ -187,8 +190,8 @@ impl Replay {
     }
 }
 
-/// Makes a kept screening's decision again where the graphs are, within the limits of new screenings. The inner error: why it cannot
-/// be made again.
+/// Makes a kept screening's decision again where the graphs are, within the limits of new screenings. The
+/// inner error: why it cannot be made again.
 ///
 /// # Errors
 /// 503 when too many screenings are under way; when the store fails.

@@ -1,22 +1,24 @@
-//! What may be concluded from a score: the one place that tells "nothing was found" from "nothing is known". A low score is called low
-//! only where so much of the money was seen that the rest could not make it much higher. Pure.
+//! Interprets a score. Only this module distinguishes "nothing was found" from "nothing is known". A low
+//! score is called low only if so much of the money was traced that the rest could not raise it much. Pure
+//! functions.
 
 use serde_json::Value;
 use store::monitoring::Screening;
 
-/// From here on a score is of note.
+/// The lowest score of note.
 const NOTED: f64 = 25.0;
-/// From here on it is grave.
+/// The lowest grave score.
 const GRAVE: f64 = 60.0;
 
-/// How much was seen of the money.
+/// How much of the money was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// No money was followed: labels of the address itself said all there is.
+    /// No money was followed; only labels of the address itself were used.
     Nothing,
-    /// Money was followed up to a block that was old by then.
+    /// Money was followed up to a block that was already old.
     Stale,
-    /// The source knows the chain, and none of its own coins moved here. Tokens are not followed, and may have.
+    /// The source knows the chain, and no native coins moved here. Tokens are not followed, and may have
+    /// moved.
     NothingMoved,
     /// Money was followed.
     Money,
@@ -35,12 +37,13 @@ impl Seen {
         }
     }
 
-    /// The one that has this name in the store.
+    /// The value with this name in the store.
     fn named(name: &str) -> Option<Seen> {
         Seen::ALL.into_iter().find(|seen| seen.as_str() == name)
     }
 
-    /// What an answer's `exposures` say was seen, and the highest score that the rest could make; `None` where they do not say.
+    /// Reads from a response's `exposures` how much was traced, and the highest score that the rest could
+    /// cause; `None` if they do not state it.
     pub fn of(exposures: &Value) -> Option<(Seen, f64)> {
         let coverage = &exposures["coverage"];
         let bound = coverage["scoreUpperBound"].as_f64()?;
@@ -63,7 +66,7 @@ impl Seen {
     }
 }
 
-/// What may be concluded from a score.
+/// The interpretation of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// There is no score.
@@ -72,22 +75,22 @@ pub enum Verdict {
     Grave,
     /// Risk was found.
     Noted,
-    /// Little risk was found, and the rest could not make it of note.
+    /// Little risk was found, and the rest could not raise the score to one of note.
     Low,
-    /// Little is known against the address itself; no money was followed.
+    /// Labels of the address show little risk; no money was followed.
     NotTraced,
-    /// None of the chain's own coins moved here, and tokens are not followed: there is nothing to judge by.
+    /// No native coins moved here, and tokens are not followed, so there is no basis for a judgement.
     NothingMoved,
-    /// Little was found up to a block that was old by then.
+    /// Little risk was found up to a block that was already old.
     Stale,
-    /// Little was found, and the rest could make it of note.
+    /// Little risk was found, but the rest could raise the score to one of note.
     Insufficient,
-    /// Little was found by somebody who does not say how much was seen.
+    /// Little risk was found by a vendor that does not report its coverage.
     Untold,
 }
 
 impl Verdict {
-    /// What follows from a score and from what was seen.
+    /// Interprets a score by how much was traced.
     pub fn new(score: Option<f64>, seen: Option<(Seen, f64)>) -> Verdict {
         match (score, seen) {
             (None, _) => Verdict::NoAnswer,
@@ -102,7 +105,7 @@ impl Verdict {
         }
     }
 
-    /// What follows from a kept screening. Earlier versions kept what was seen in `exposures` only.
+    /// Interprets a stored screening. Earlier versions stored the coverage in `exposures` only.
     pub fn of(screening: &Screening, exposures: &Value) -> Verdict {
         let kept = screening
             .seen
@@ -126,7 +129,7 @@ impl Verdict {
         }
     }
 
-    /// Its colour. Only what is known to be low is green; what is not known has none.
+    /// The colour. Only a score that is known to be low is green; unknown ones have none.
     pub fn colour(self) -> &'static str {
         match self {
             Verdict::Grave => "bad",
@@ -157,7 +160,7 @@ mod tests {
             (Some(0.0), seen(Seen::Money, 0.0), Verdict::Low),
             (Some(0.0), seen(Seen::Money, 100.0), Verdict::Insufficient),
             (Some(0.0), seen(Seen::Nothing, 100.0), Verdict::NotTraced),
-            // A profile of one's own may bound what was never traced; it stays untraced.
+            // An account's own profile may bound the score of an untraced address; it stays untraced.
             (Some(0.0), seen(Seen::Nothing, 0.0), Verdict::NotTraced),
             (Some(0.0), seen(Seen::NothingMoved, 0.0), Verdict::NothingMoved),
             (Some(0.0), seen(Seen::Stale, 0.0), Verdict::Stale),

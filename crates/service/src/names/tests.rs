@@ -1,4 +1,4 @@
-//! Ways to hide a listed name, each a row: what is typed and what the documents state, against a real list.
+//! Ways to hide a listed name, one per row: the typed name and the documents' names, against a real list.
 
 use clap::Parser;
 use documents::reading::{Aamva, BarcodeReading, DocumentReading, PartialDate, PayloadKind};
@@ -55,7 +55,7 @@ fn typed(first: &str, middle: Option<&str>, last: &str) -> ScreenedName {
     ScreenedName::of_form(field, None)
 }
 
-/// A document of which these were read.
+/// A document with these findings.
 fn document(mrz: MrzFinding, barcode: BarcodeFinding) -> DocumentEvidence {
     DocumentEvidence {
         document_type: DocumentType::Passport,
