@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use http_server::api_log::Notes;
+use http_server::api_log::CallContext;
 use http_server::error::Rejection;
 use http_server::form::{self, Fields, Form};
 use http_server::gate::Authenticated;
@@ -41,7 +41,7 @@ use super::verify_schema::{VerificationBody, VerificationForm};
 pub async fn verify(
     State(app): State<Shared>,
     Authenticated(caller): Authenticated,
-    notes: Notes,
+    notes: CallContext,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Reply, Rejection> {
@@ -58,9 +58,9 @@ pub async fn verify(
     notes.form(form_summary(&texts, sizes));
     let repeatable = key_of(&headers).is_some();
     let (texts, files, submitted, content) = cpu::blocking(move || {
-        let submitted = describe(&mut files)?;
+        let submitted = file_properties(&mut files)?;
         let content = match repeatable {
-            true => content(&texts, &mut files)?,
+            true => request_hash(&texts, &mut files)?,
             false => Vec::new(),
         };
         Ok((texts, files, submitted, content))
@@ -82,7 +82,9 @@ pub async fn verify(
 }
 
 /// The properties of the files that validation needs.
-fn describe(files: &mut BTreeMap<String, File>) -> std::io::Result<BTreeMap<FileField, SubmittedFile>> {
+fn file_properties(
+    files: &mut BTreeMap<String, File>,
+) -> std::io::Result<BTreeMap<FileField, SubmittedFile>> {
     let mut submitted = BTreeMap::new();
     for (name, file) in files {
         let known_format = sniff(&file.content.first(64)?).is_some();
@@ -98,7 +100,10 @@ fn describe(files: &mut BTreeMap<String, File>) -> std::io::Result<BTreeMap<File
 
 /// A hash over the fields and files, which identifies equal requests regardless of their multipart
 /// boundaries.
-fn content(texts: &BTreeMap<String, String>, files: &mut BTreeMap<String, File>) -> std::io::Result<Vec<u8>> {
+fn request_hash(
+    texts: &BTreeMap<String, String>,
+    files: &mut BTreeMap<String, File>,
+) -> std::io::Result<Vec<u8>> {
     let mut hash = Sha256::new();
     let mut add = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hosted_page::{endpoints as hosted, exchange};
 use http_server::error::{self, Rejection};
 use http_server::openapi::{DescribedPaths, Frame};
-use http_server::{api_log, gate, leftovers, no_store, request_id};
+use http_server::{api_log, gate, no_store, request_id, unread_body};
 use service::Shared;
 use service::problem::{Kind, Problem};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -107,7 +107,7 @@ pub fn router(app: Shared) -> Router {
     let (open, _) = open().split_for_parts();
     gated
         .route_layer(from_fn_with_state(app.clone(), gate::layer))
-        .merge(by_token.route_layer(from_fn_with_state(app.clone(), gate::strangers)))
+        .merge(by_token.route_layer(from_fn_with_state(app.clone(), gate::limit_exchange)))
         .merge(open)
         .merge(hosted_page::router(app.clone()))
         .merge(portal::router(app.clone()).layer(Extension(described_paths())))
@@ -129,5 +129,5 @@ pub fn router(app: Shared) -> Router {
         .layer(from_fn(no_store::layer))
         .layer(from_fn(request_id::layer))
         .layer(from_fn_with_state(app, api_log::layer))
-        .layer(from_fn(leftovers::layer))
+        .layer(from_fn(unread_body::layer))
 }

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::graph::Graph;
-use crate::ingest::load::{Loaded, follow};
+use crate::ingest::load::{LoadReport, follow};
 use crate::ingest::node::Node;
 use chain::currency::Currency;
 use chain::source::Tip;
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How far a chain is followed, as the progress file states it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Following {
+pub struct FollowProgress {
     /// The chain.
     pub currency: Currency,
     /// The node's scheme, host and port.
@@ -43,15 +43,15 @@ pub struct Following {
     pub at: String,
 }
 
-impl Following {
+impl FollowProgress {
     /// The progress file of a chain.
     pub fn file(data: &Path, currency: Currency) -> PathBuf {
         data.join("chain").join(format!("{currency}.follow.json"))
     }
 
     /// The progress that was last written for a chain; none when there is no readable file.
-    pub fn read(data: &Path, currency: Currency) -> Option<Following> {
-        let text = std::fs::read(Following::file(data, currency)).ok()?;
+    pub fn read(data: &Path, currency: Currency) -> Option<FollowProgress> {
+        let text = std::fs::read(FollowProgress::file(data, currency)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 }
@@ -65,7 +65,7 @@ pub struct Follower {
     /// The first height to load when the graph is empty.
     pub first_height: u64,
     file: PathBuf,
-    state: Following,
+    state: FollowProgress,
 }
 
 impl Follower {
@@ -78,7 +78,7 @@ impl Follower {
         origin: String,
         first_height: u64,
     ) -> Follower {
-        let state = Following {
+        let state = FollowProgress {
             currency,
             node: origin,
             tip: graph.newest(),
@@ -93,7 +93,7 @@ impl Follower {
             graph,
             node,
             first_height,
-            file: Following::file(data, currency),
+            file: FollowProgress::file(data, currency),
             state,
         };
         // This process has the graph's lock from now on, so other processes can only read the progress file.
@@ -102,7 +102,7 @@ impl Follower {
     }
 
     /// Follows up to the node's newest block, or until `stop` is set.
-    pub fn round(&mut self, stop: &AtomicBool) -> &Following {
+    pub fn round(&mut self, stop: &AtomicBool) -> &FollowProgress {
         let before = self.state.clone();
         let mut written = Instant::now();
         let outcome = self.node.height().map_err(Into::into).and_then(|height| {
@@ -110,7 +110,7 @@ impl Follower {
             let (graph, first) = (Arc::clone(&self.graph), self.first_height);
             let node = &*self.node;
             let (state, file) = (&mut self.state, &self.file);
-            let counted = |loaded: &Loaded, state: &mut Following| {
+            let counted = |loaded: &LoadReport, state: &mut FollowProgress| {
                 state.appended = before.appended + loaded.appended;
                 state.rolled_back = before.rolled_back + loaded.rolled_back;
             };
@@ -144,9 +144,9 @@ impl Follower {
     }
 
     /// Follows round after round, with pauses between, until `stop` is set. Every round ends with a callback.
-    pub fn run(&mut self, stop: &AtomicBool, pause: Duration, mut told: impl FnMut(&Following)) {
+    pub fn run(&mut self, stop: &AtomicBool, pause: Duration, mut on_round: impl FnMut(&FollowProgress)) {
         while !stop.load(Ordering::Relaxed) {
-            told(self.round(stop));
+            on_round(self.round(stop));
             let until = Instant::now() + pause;
             while Instant::now() < until && !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(100));
@@ -155,7 +155,7 @@ impl Follower {
     }
 }
 
-fn write(state: &mut Following, graph: &Graph, file: &Path) {
+fn write(state: &mut FollowProgress, graph: &Graph, file: &Path) {
     state.tip = graph.newest();
     let reached = state.tip.as_ref().map(|tip| tip.height);
     state.lag = state
@@ -174,17 +174,17 @@ fn write(state: &mut Following, graph: &Graph, file: &Path) {
 }
 
 /// The follower threads of a running server.
-pub struct Running {
+pub struct FollowerThreads {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Running {
+impl FollowerThreads {
     /// Starts a thread for each follower.
     ///
     /// # Errors
     /// When the system cannot start a thread.
-    pub fn start(followers: Vec<Follower>, pause: Duration) -> std::io::Result<Running> {
+    pub fn start(followers: Vec<Follower>, pause: Duration) -> std::io::Result<FollowerThreads> {
         let stop = Arc::new(AtomicBool::new(false));
         let start = |mut follower: Follower| {
             let stop = Arc::clone(&stop);
@@ -194,7 +194,7 @@ impl Running {
                 .spawn(move || follower.run(&stop, pause, |_| {}))
         };
         let threads = followers.into_iter().map(start).collect::<Result<_, _>>()?;
-        Ok(Running { stop, threads })
+        Ok(FollowerThreads { stop, threads })
     }
 
     /// Sets `stop` and waits for at most five seconds. A process that ends earlier leaves only whole blocks.

@@ -76,7 +76,7 @@ impl Lines {
         address: &Address,
         within: Duration,
     ) -> Result<Option<String>, TransportError> {
-        let socket = Socket::open(&address.place, Instant::now() + within)?;
+        let socket = Socket::open(&address.host_and_port, Instant::now() + within)?;
         self.tls.begin(address, socket).map_err(failed)?;
         Ok(self.tls.fingerprint(address))
     }
@@ -92,7 +92,7 @@ impl Lines {
         let wrong = |error: anyhow::Error| TransportError::Unreachable(error.to_string());
         match Address::parse(&request.url).map_err(wrong)? {
             Some(address) => {
-                let socket = Socket::open(&address.place, until)?;
+                let socket = Socket::open(&address.host_and_port, until)?;
                 lines(self.tls.begin(&address, socket).map_err(failed)?, request)
             }
             None => {

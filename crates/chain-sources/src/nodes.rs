@@ -18,7 +18,7 @@ use crate::tls::Address;
 
 /// The address of a chain's index or node.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ChainEndpoint {
     /// The chain.
     pub currency: Currency,
     url: String,
@@ -37,10 +37,10 @@ pub fn of_chain(text: &str) -> anyhow::Result<(Currency, &str)> {
     Ok((currency, rest))
 }
 
-impl Place {
+impl ChainEndpoint {
     /// An endpoint at an address, with the file of its credentials.
-    pub fn new(currency: Currency, url: &str, credentials: Option<PathBuf>) -> Place {
-        Place {
+    pub fn new(currency: Currency, url: &str, credentials: Option<PathBuf>) -> ChainEndpoint {
+        ChainEndpoint {
             currency,
             url: url.to_owned(),
             credentials,
@@ -144,10 +144,10 @@ mod tests {
             (Currency::Eth, "ssl://node:50002", None),
             (Currency::Btc, "ftp://node", None),
         ] {
-            let provider = Place::new(chain, url, None).provider();
+            let provider = ChainEndpoint::new(chain, url, None).provider();
             assert_eq!(provider.as_ref().ok().map(|provider| provider.name()), expected);
         }
-        let origin = Place::new(
+        let origin = ChainEndpoint::new(
             Currency::Eth,
             "https://u:key@node.example:8545/v3/key?k=key",
             None,

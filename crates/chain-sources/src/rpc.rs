@@ -126,7 +126,7 @@ impl Rpc {
             }
             _ => false,
         };
-        calls.answered(request, &is_answer)
+        calls.send_accepting(request, &is_answer)
     }
 
     /// Calls a method.

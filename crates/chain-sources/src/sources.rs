@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
 use crate::follow::Follower;
-use crate::nodes::{Place, of_chain};
+use crate::nodes::{ChainEndpoint, of_chain};
 use crate::transport::HttpTransport;
 
 /// The configured sources in addition to the graphs of the data folder.
@@ -85,7 +85,7 @@ pub struct ChainConfig {
 
 impl ChainConfig {
     /// The time between two queries of a followed node.
-    pub fn asked_anew(&self) -> Duration {
+    pub fn poll_interval(&self) -> Duration {
         Duration::from_secs(self.poll_seconds.max(1))
     }
 
@@ -93,7 +93,7 @@ impl ChainConfig {
     ///
     /// # Errors
     /// When one is not `CHAIN=URL`.
-    pub fn indexes(&self) -> anyhow::Result<Vec<Place>> {
+    pub fn indexes(&self) -> anyhow::Result<Vec<ChainEndpoint>> {
         self.places(&self.indexes).context("--chain-index")
     }
 
@@ -101,11 +101,11 @@ impl ChainConfig {
     ///
     /// # Errors
     /// When one is not `CHAIN=URL`.
-    pub fn followed(&self) -> anyhow::Result<Vec<Place>> {
+    pub fn followed(&self) -> anyhow::Result<Vec<ChainEndpoint>> {
         self.places(&self.follow).context("--chain-follow")
     }
 
-    fn places(&self, texts: &[String]) -> anyhow::Result<Vec<Place>> {
+    fn places(&self, texts: &[String]) -> anyhow::Result<Vec<ChainEndpoint>> {
         let mut files: HashMap<Currency, PathBuf> = HashMap::new();
         for text in &self.credentials {
             let (currency, file) = of_chain(text).context("--chain-credentials")?;
@@ -113,7 +113,7 @@ impl ChainConfig {
         }
         let place = |text: &String| {
             let (currency, url) = of_chain(text)?;
-            let mut place = Place::new(currency, url, files.get(&currency).cloned());
+            let mut place = ChainEndpoint::new(currency, url, files.get(&currency).cloned());
             place.without_traces = self.without_traces;
             Ok(place)
         };
@@ -133,38 +133,38 @@ impl ChainConfig {
 }
 
 /// A screening result and its source.
-pub enum Answered {
+pub enum ChainAnswer {
     /// The result of our own engine, from a source or from labels alone.
     Own(Box<Screen>),
     /// A vendor's result.
     Upstream(upstream::Answer),
 }
 
-impl Answered {
+impl ChainAnswer {
     /// The score, 0-100.
     pub fn score(&self) -> f64 {
         match self {
-            Answered::Own(screen) => screen.score.value(),
-            Answered::Upstream(answer) => answer.score,
+            ChainAnswer::Own(screen) => screen.score.value(),
+            ChainAnswer::Upstream(answer) => answer.score,
         }
     }
 
     /// The screening by our own engine; none for a vendor's result.
     pub fn own(&self) -> Option<&Screen> {
         match self {
-            Answered::Own(screen) => Some(screen),
-            Answered::Upstream(_) => None,
+            ChainAnswer::Own(screen) => Some(screen),
+            ChainAnswer::Upstream(_) => None,
         }
     }
 
     /// The members that a detailed report adds.
     pub fn detail(&self) -> Map<String, Value> {
         match self {
-            Answered::Own(screen) => match serde_json::to_value(&screen.detail) {
+            ChainAnswer::Own(screen) => match serde_json::to_value(&screen.detail) {
                 Ok(Value::Object(detail)) => detail,
                 _ => Map::new(),
             },
-            Answered::Upstream(answer) => answer.members.clone(),
+            ChainAnswer::Upstream(answer) => answer.members.clone(),
         }
     }
 
@@ -197,7 +197,10 @@ pub fn open_graph(folder: &Path, currency: Currency) -> anyhow::Result<Arc<Graph
 
 /// Repeats a screening during which blocks were rolled back, since it may have read from both branches. The
 /// third attempt counts in any case.
-fn settled(graph: &Graph, screen: impl Fn() -> Result<Screen, SourceError>) -> Result<Screen, SourceError> {
+fn screen_at_stable_tip(
+    graph: &Graph,
+    screen: impl Fn() -> Result<Screen, SourceError>,
+) -> Result<Screen, SourceError> {
     const TIMES: usize = 3;
     for _ in 1..TIMES {
         let tip = graph.newest();
@@ -326,7 +329,7 @@ impl ChainSources {
     }
 
     /// Whether there is a graph, an index or a vendor for a chain.
-    pub fn know(&self, currency: Currency) -> bool {
+    pub fn has_source(&self, currency: Currency) -> bool {
         let mut vendors = self.upstreams.vendors().iter();
         self.graphs.contains_key(&currency)
             || self.indexes.contains_key(&currency)
@@ -344,14 +347,14 @@ impl ChainSources {
         labels: &dyn Labels,
         profile: &Profile,
         request: &Request<'_>,
-    ) -> Result<Answered, SourceError> {
+    ) -> Result<ChainAnswer, SourceError> {
         let ask = || {
             self.upstreams
                 .ask(&*self.transport, request.chain, request.subject)
         };
         let own = || {
             let screen = self.own(labels, profile, request)?;
-            Ok(Answered::Own(Box::new(screen)))
+            Ok(ChainAnswer::Own(Box::new(screen)))
         };
         // Vendors have no history, so they cannot answer about an earlier day.
         if request.as_of_time || request.as_of_block.is_some() {
@@ -360,7 +363,7 @@ impl ChainSources {
         if self.upstreams.first {
             match ask() {
                 Ok(answer) => {
-                    let labelled = Answered::Own(Box::new(screen_labels(labels, profile, request)));
+                    let labelled = ChainAnswer::Own(Box::new(screen_labels(labels, profile, request)));
                     return Ok(higher(labelled, answer));
                 }
                 Err(SourceError::NotFound | SourceError::Unsupported(_)) => return own(),
@@ -380,7 +383,7 @@ impl ChainSources {
             },
             Ok(own) => Ok(own),
             Err(error) => match (ask(), error) {
-                (Ok(answer), _) => Ok(Answered::Upstream(answer)),
+                (Ok(answer), _) => Ok(ChainAnswer::Upstream(answer)),
                 (Err(SourceError::Unsupported(_)), error) => Err(error),
                 (Err(failed), SourceError::NotFound) => Err(failed),
                 (Err(_), error) => Err(error),
@@ -402,7 +405,7 @@ impl ChainSources {
         let traceable = traceable(request);
         if let Some(graph) = self.graphs.get(&request.chain).filter(|_| traceable) {
             let indexed = self.indexes.contains_key(&request.chain);
-            match settled(graph, || screen(&**graph, labels, profile, request)) {
+            match screen_at_stable_tip(graph, || screen(&**graph, labels, profile, request)) {
                 // The graph may not have reached the block, so the index decides.
                 Err(SourceError::NotFound) if indexed => {}
                 answer => return answer,
@@ -427,11 +430,11 @@ impl ChainSources {
 }
 
 /// The vendor's answer, unless our own result has a higher score.
-fn higher(labelled: Answered, answer: upstream::Answer) -> Answered {
+fn higher(labelled: ChainAnswer, answer: upstream::Answer) -> ChainAnswer {
     if labelled.score() > answer.score {
         labelled
     } else {
-        Answered::Upstream(answer)
+        ChainAnswer::Upstream(answer)
     }
 }
 

@@ -28,7 +28,7 @@ type Fingerprint = [u8; 32];
 #[derive(Clone, Debug, PartialEq)]
 pub struct Address {
     /// `host:port`.
-    pub place: String,
+    pub host_and_port: String,
     name: ServerName<'static>,
     pin: Option<Fingerprint>,
 }
@@ -54,7 +54,7 @@ impl Address {
             .and_then(|host| host.strip_suffix(']'))
             .unwrap_or(host);
         Ok(Some(Address {
-            place: place.to_owned(),
+            host_and_port: place.to_owned(),
             name: ServerName::try_from(host.to_owned()).context(form)?,
             pin,
         }))
@@ -199,13 +199,13 @@ struct Server {
 }
 
 /// A server's `host:port`, and its pinned certificate if there is one.
-type Believed = (String, Option<Fingerprint>);
+type ServerKey = (String, Option<Fingerprint>);
 
 /// The servers, each with its TLS sessions, so that reconnecting is quick. They come from the configuration,
 /// not from the database.
 #[derive(Default)]
 pub struct Tls {
-    servers: Mutex<HashMap<Believed, Arc<Server>>>,
+    servers: Mutex<HashMap<ServerKey, Arc<Server>>>,
     roots: OnceLock<Arc<Verifier>>,
 }
 
@@ -230,7 +230,7 @@ impl Tls {
 
     fn server(&self, address: &Address) -> io::Result<Arc<Server>> {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (address.place.clone(), address.pin);
+        let key = (address.host_and_port.clone(), address.pin);
         if let Some(server) = servers.get(&key) {
             return Ok(Arc::clone(server));
         }
@@ -274,7 +274,7 @@ impl Tls {
         while connection.is_handshaking() {
             connection
                 .complete_io(&mut socket)
-                .map_err(|error| told(error, address, server.check.seen()))?;
+                .map_err(|error| explain_failure(error, address, server.check.seen()))?;
         }
         Ok(StreamOwned::new(connection, socket))
     }
@@ -287,7 +287,7 @@ impl Tls {
 }
 
 /// Explains why TLS did not start, and what to do about it.
-fn told(error: io::Error, address: &Address, seen: Option<Fingerprint>) -> io::Error {
+fn explain_failure(error: io::Error, address: &Address, seen: Option<Fingerprint>) -> io::Error {
     let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     let text = match (reason, seen.map(hex::encode)) {
         (Some(Error::InvalidCertificate(why)), Some(seen))
@@ -548,7 +548,10 @@ mod tests {
             (format!("ssl://[::1]:50002#sha256={colons}"), "[::1]:50002", true),
         ] {
             let address = Address::parse(&url).unwrap().unwrap();
-            assert_eq!((address.place.as_str(), address.is_pinned()), (place, pinned));
+            assert_eq!(
+                (address.host_and_port.as_str(), address.is_pinned()),
+                (place, pinned)
+            );
         }
         for url in [
             "ssl://",

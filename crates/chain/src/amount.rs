@@ -30,7 +30,7 @@ enum Units {
 
 /// Why a text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAnAmount {
+pub enum AmountError {
     /// The text is not digits with at most one point (and perhaps an exponent), or it is too long.
     #[error("not a decimal amount")]
     Shape,
@@ -82,62 +82,62 @@ impl Amount {
     ///
     /// # Errors
     /// When the text has anything but digits, or is too long.
-    pub fn from_units(text: &str) -> Result<Amount, NotAnAmount> {
+    pub fn from_units(text: &str) -> Result<Amount, AmountError> {
         if text.is_empty() || text.len() > LONGEST || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(NotAnAmount::Shape);
+            return Err(AmountError::Shape);
         }
         BigUint::parse_bytes(text.as_bytes(), 10)
             .map(Amount::from)
-            .ok_or(NotAnAmount::Shape)
+            .ok_or(AmountError::Shape)
     }
 
     /// Parses an EVM quantity such as `0x2a`.
     ///
     /// # Errors
     /// When the text is not `0x` with at most 64 hexadecimal digits.
-    pub fn from_hex(text: &str) -> Result<Amount, NotAnAmount> {
-        let digits = text.strip_prefix("0x").ok_or(NotAnAmount::Shape)?;
+    pub fn from_hex(text: &str) -> Result<Amount, AmountError> {
+        let digits = text.strip_prefix("0x").ok_or(AmountError::Shape)?;
         if digits.is_empty() {
             return Ok(Amount::default());
         }
         if digits.len() > 64 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(NotAnAmount::Shape);
+            return Err(AmountError::Shape);
         }
         BigUint::parse_bytes(digits.as_bytes(), 16)
             .map(Amount::from)
-            .ok_or(NotAnAmount::Shape)
+            .ok_or(AmountError::Shape)
     }
 
     /// Parses an amount of whole coins with a point (`0.1`, `1e-8`), exactly.
     ///
     /// # Errors
     /// When the text is no number, or has more decimals than the currency.
-    pub fn from_coins(text: &str, decimals: u8) -> Result<Amount, NotAnAmount> {
+    pub fn from_coins(text: &str, decimals: u8) -> Result<Amount, AmountError> {
         if text.len() > LONGEST {
-            return Err(NotAnAmount::Shape);
+            return Err(AmountError::Shape);
         }
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => {
-                (mantissa, exponent.parse::<i32>().map_err(|_| NotAnAmount::Shape)?)
+                (mantissa, exponent.parse::<i32>().map_err(|_| AmountError::Shape)?)
             }
             None => (text, 0),
         };
         if exponent.unsigned_abs() > 100 {
-            return Err(NotAnAmount::Shape);
+            return Err(AmountError::Shape);
         }
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let digits = format!("{whole}{fraction}");
         let units = Amount::from_units(&digits)?;
-        let fraction = i64::try_from(fraction.len()).map_err(|_| NotAnAmount::Shape)?;
+        let fraction = i64::try_from(fraction.len()).map_err(|_| AmountError::Shape)?;
         let shift = i64::from(decimals) + i64::from(exponent) - fraction;
         let ten = BigUint::from(10u8);
-        let power = ten.pow(u32::try_from(shift.unsigned_abs()).map_err(|_| NotAnAmount::Shape)?);
+        let power = ten.pow(u32::try_from(shift.unsigned_abs()).map_err(|_| AmountError::Shape)?);
         if shift >= 0 {
             return Ok((units.units() * power).into());
         }
         let units = units.units();
         if !(&units % &power).is_zero() {
-            return Err(NotAnAmount::TooPrecise);
+            return Err(AmountError::TooPrecise);
         }
         Ok((units / power).into())
     }
@@ -229,9 +229,9 @@ mod tests {
             assert_eq!(amount.to_string(), units, "{text}");
             assert_eq!(amount.to_coins(decimals), written);
         }
-        assert_eq!(Amount::from_coins("0.000000001", 8), Err(NotAnAmount::TooPrecise));
+        assert_eq!(Amount::from_coins("0.000000001", 8), Err(AmountError::TooPrecise));
         for wrong in ["", ".", "-1", "+1", "1.2.3", "1e999999999", "NaN", "1e", "0x10"] {
-            assert_eq!(Amount::from_coins(wrong, 8), Err(NotAnAmount::Shape), "{wrong}");
+            assert_eq!(Amount::from_coins(wrong, 8), Err(AmountError::Shape), "{wrong}");
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(amount.to_string().len(), 78);
         let doubled = amount.clone() + &amount;
         assert!(doubled > amount);
-        assert_eq!(Amount::from_hex(&format!("{largest}f")), Err(NotAnAmount::Shape));
+        assert_eq!(Amount::from_hex(&format!("{largest}f")), Err(AmountError::Shape));
         assert_eq!(Amount::from_hex("0x").unwrap(), Amount::default());
         assert_eq!(
             Amount::from_units("18446744073709551616").unwrap().to_coins(18),

@@ -19,7 +19,7 @@ struct Line {
 }
 
 /// The result of checking one value.
-struct Verdict {
+struct CheckResult {
     kind: Option<String>,
     canonical: Option<String>,
     payload: Option<String>,
@@ -27,9 +27,9 @@ struct Verdict {
     secret: bool,
 }
 
-impl Verdict {
-    fn refused(reason: &AddressError) -> Verdict {
-        Verdict {
+impl CheckResult {
+    fn refused(reason: &AddressError) -> CheckResult {
+        CheckResult {
             kind: None,
             canonical: None,
             payload: None,
@@ -39,8 +39,8 @@ impl Verdict {
     }
 }
 
-fn verdict(currency: Currency, kind: &str, value: &str) -> Verdict {
-    let found = |kind: Option<String>, canonical, payload: Option<&[u8]>| Verdict {
+fn check_value(currency: Currency, kind: &str, value: &str) -> CheckResult {
+    let found = |kind: Option<String>, canonical, payload: Option<&[u8]>| CheckResult {
         kind,
         canonical: Some(canonical),
         payload: payload.map(hex::encode),
@@ -50,7 +50,7 @@ fn verdict(currency: Currency, kind: &str, value: &str) -> Verdict {
     if kind == "transaction" {
         return match TransactionHash::parse(currency, value) {
             Ok(hash) => found(None, hash.canonical, None),
-            Err(error) => Verdict::refused(&error),
+            Err(error) => CheckResult::refused(&error),
         };
     }
     match Address::parse(currency, value) {
@@ -58,7 +58,7 @@ fn verdict(currency: Currency, kind: &str, value: &str) -> Verdict {
             let kind = address.kind.name().into_owned();
             found(Some(kind), address.canonical, Some(&address.payload))
         }
-        Err(error) => Verdict::refused(&error),
+        Err(error) => CheckResult::refused(&error),
     }
 }
 
@@ -75,10 +75,10 @@ pub fn answer_line(line: &str) -> String {
         return refused("kind - must be address or transaction");
     }
     let verdict = match line.chain.parse::<Currency>() {
-        Ok(currency) => verdict(currency, kind, &line.value),
-        Err(_) => Verdict {
+        Ok(currency) => check_value(currency, kind, &line.value),
+        Err(_) => CheckResult {
             secret: secret::recognise(&line.value).is_some(),
-            ..Verdict::refused(&AddressError::Form("the chain is not known here"))
+            ..CheckResult::refused(&AddressError::Form("the chain is not known here"))
         },
     };
     let valid = verdict.reason.is_none();
@@ -164,7 +164,7 @@ pub fn measure(text: &str) -> Result<Measured, &'static str> {
             continue;
         };
         measured.vectors += 1;
-        let verdict = verdict(currency, &vector.kind, &vector.value);
+        let verdict = check_value(currency, &vector.kind, &vector.value);
         let valid = verdict.reason.is_none();
         let other = |ours: &Option<String>, theirs: &Option<String>| theirs.is_some() && ours != theirs;
         let fault = match (valid, vector.valid) {
@@ -195,7 +195,7 @@ pub fn measure(text: &str) -> Result<Measured, &'static str> {
         let Ok(currency) = disagreement.chain.parse::<Currency>() else {
             continue;
         };
-        let ours = verdict(currency, "address", &disagreement.value);
+        let ours = check_value(currency, "address", &disagreement.value);
         measured.disagreements.push(format!(
             "{currency}: origin says {}, we say {}",
             if disagreement.origin_says_valid {

@@ -142,7 +142,7 @@ pub fn cluster_of(
             break;
         }
         looked_up += 1;
-        let history = match source.together(&next, window) {
+        let history = match source.joint_spends(&next, window) {
             Err(SourceError::Budget) if looked_up > 1 => {
                 complete = false;
                 break;

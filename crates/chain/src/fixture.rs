@@ -30,7 +30,7 @@ use crate::trace::{Coin, Direction, Options, Seeds, Start, Trace, trace};
 
 /// Why a fixture is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadFixture {
+pub enum FixtureError {
     /// A member has the wrong shape.
     #[error("{0} - {1}")]
     Member(String, String),
@@ -39,9 +39,9 @@ pub enum BadFixture {
     Dangling(String, String, u32),
 }
 
-fn member(name: impl Into<String>) -> impl FnOnce(serde_json::Error) -> BadFixture {
+fn member(name: impl Into<String>) -> impl FnOnce(serde_json::Error) -> FixtureError {
     let name = name.into();
-    move |error| BadFixture::Member(name, error.to_string())
+    move |error| FixtureError::Member(name, error.to_string())
 }
 
 /// A chain in memory, with its labels.
@@ -62,11 +62,11 @@ enum RawAmount {
 }
 
 impl RawAmount {
-    fn read(&self, name: &str) -> Result<Amount, BadFixture> {
+    fn read(&self, name: &str) -> Result<Amount, FixtureError> {
         match self {
             RawAmount::Number(units) => Ok(Amount::from(*units)),
             RawAmount::Text(text) => Amount::from_units(text)
-                .map_err(|error| BadFixture::Member(name.to_owned(), error.to_string())),
+                .map_err(|error| FixtureError::Member(name.to_owned(), error.to_string())),
         }
     }
 }
@@ -109,13 +109,13 @@ impl Fixture {
     ///
     /// # Errors
     /// What is wrong, with the name of the member.
-    pub fn from_json(fixture: &Value) -> Result<Fixture, BadFixture> {
+    pub fn from_json(fixture: &Value) -> Result<Fixture, FixtureError> {
         let none = Map::new();
         let raw = match fixture.get("txs") {
             None => &none,
             Some(Value::Object(raw)) => raw,
             Some(_) => {
-                return Err(BadFixture::Member(
+                return Err(FixtureError::Member(
                     "txs".to_owned(),
                     "must be an object".to_owned(),
                 ));
@@ -138,7 +138,7 @@ impl Fixture {
                         amount,
                     })
                 })
-                .collect::<Result<Vec<Output>, BadFixture>>()?;
+                .collect::<Result<Vec<Output>, FixtureError>>()?;
             outputs.insert(id.clone(), made);
         }
         let mut chain = Fixture::default();
@@ -201,7 +201,7 @@ impl Fixture {
     ///
     /// # Errors
     /// When `received` or `options` have the wrong shape.
-    pub fn trace(&self, fixture: &Value) -> Result<Trace, BadFixture> {
+    pub fn trace(&self, fixture: &Value) -> Result<Trace, FixtureError> {
         let options = options(fixture.get("options"))?;
         let received: Vec<(String, u32)> = fixture
             .get("received")
@@ -211,7 +211,7 @@ impl Fixture {
         let mut money = Vec::new();
         for (id, output) in received {
             let Some((party, amount)) = self.holder(&id, output) else {
-                return Err(BadFixture::Dangling("received".to_owned(), id, output));
+                return Err(FixtureError::Dangling("received".to_owned(), id, output));
             };
             own.extend(party);
             money.push((id, output, amount));
@@ -228,7 +228,7 @@ impl Fixture {
             })
         };
         trace(self, &attribute, &own, Direction::Incoming, seeds, &options)
-            .map_err(|error| BadFixture::Member("txs".to_owned(), error.to_string()))
+            .map_err(|error| FixtureError::Member("txs".to_owned(), error.to_string()))
     }
 
     fn start(&self, id: &str, number: u32) -> Start {
@@ -253,7 +253,7 @@ fn build(
     raw: &RawTransaction,
     place: usize,
     outputs: &FxHashMap<TxId, Vec<Output>>,
-) -> Result<Transaction, BadFixture> {
+) -> Result<Transaction, FixtureError> {
     let mut transaction = match &raw.transfers {
         Some(transfers) => {
             let transfers = transfers
@@ -266,7 +266,7 @@ fn build(
                         asset: None,
                     })
                 })
-                .collect::<Result<Vec<Transfer>, BadFixture>>()?;
+                .collect::<Result<Vec<Transfer>, FixtureError>>()?;
             Transaction::of_transfers(id.clone(), transfers)
         }
         None => {
@@ -278,7 +278,7 @@ fn build(
                         .get(before.as_str())
                         .and_then(|made| made.get(*output as usize))
                         .ok_or_else(|| {
-                            BadFixture::Dangling(format!("txs.{id}.in"), before.clone(), *output)
+                            FixtureError::Dangling(format!("txs.{id}.in"), before.clone(), *output)
                         })?;
                     Ok(Input {
                         transaction: before.as_str().into(),
@@ -287,7 +287,7 @@ fn build(
                         amount: spent.amount.clone(),
                     })
                 })
-                .collect::<Result<Vec<Input>, BadFixture>>()?;
+                .collect::<Result<Vec<Input>, FixtureError>>()?;
             Transaction::of_outputs(id.clone(), inputs, outputs.get(id).cloned().unwrap_or_default())
         }
     };
@@ -305,20 +305,20 @@ fn build(
 }
 
 /// Reads a vector's options. Heuristics are off by default, because a vector states what is known.
-fn options(raw: Option<&Value>) -> Result<Options, BadFixture> {
+fn options(raw: Option<&Value>) -> Result<Options, FixtureError> {
     let mut options = Options {
         heuristics: false,
         ..Options::default()
     };
     let Some(raw) = raw else { return Ok(options) };
     let Value::Object(raw) = raw else {
-        return Err(BadFixture::Member(
+        return Err(FixtureError::Member(
             "options".to_owned(),
             "must be an object".to_owned(),
         ));
     };
     for (name, value) in raw {
-        let wrong = |why: &str| BadFixture::Member(format!("options.{name}"), why.to_owned());
+        let wrong = |why: &str| FixtureError::Member(format!("options.{name}"), why.to_owned());
         let text = || match value {
             Value::String(text) => Ok(text.clone()),
             Value::Number(number) => Ok(number.to_string()),
@@ -421,7 +421,7 @@ impl Labels for Fixture {
     fn labels(&self, _chain: Currency, address: &str, at: i64) -> Vec<Label> {
         self.labels
             .get(address)
-            .filter(|label| label.holds(at))
+            .filter(|label| label.is_valid_at(at))
             .cloned()
             .into_iter()
             .collect()

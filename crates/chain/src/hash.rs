@@ -39,7 +39,7 @@ impl TransactionHash {
             Err(_) if exists_anywhere(text) => Err(AddressError::Form(
                 "is an address, not a transaction hash: send it with type `address`",
             )),
-            Err(reason) => Err(AddressError::Form(hint::of(text).unwrap_or(reason))),
+            Err(reason) => Err(AddressError::Form(hint::explain(text).unwrap_or(reason))),
         }
     }
 }

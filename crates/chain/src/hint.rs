@@ -45,7 +45,7 @@ pub(crate) fn instead_of_address(text: &str) -> Option<&'static str> {
     let is_signature = || {
         (86..=88).contains(&text.len()) && bs58::decode(text).into_vec().is_ok_and(|bytes| bytes.len() == 64)
     };
-    match of(text) {
+    match explain(text) {
         Some(hint) => Some(hint),
         None if is_hash(text) => Some(HASH),
         None => is_signature().then_some(SIGNATURE),
@@ -53,7 +53,7 @@ pub(crate) fn instead_of_address(text: &str) -> Option<&'static str> {
 }
 
 /// Explains a text that is neither an address nor a hash.
-pub(crate) fn of(text: &str) -> Option<&'static str> {
+pub(crate) fn explain(text: &str) -> Option<&'static str> {
     let seen: String = text.chars().filter(|c| !is_unseen(*c)).take(MAX_LENGTH).collect();
     if seen.len() < text.len() && (exists_anywhere(&seen) || is_hash(&seen)) {
         return Some(UNSEEN);
@@ -153,7 +153,11 @@ mod tests {
                 None,
             ),
         ] {
-            assert_eq!((instead_of_address(&text), of(&text)), (address, hash), "{text}");
+            assert_eq!(
+                (instead_of_address(&text), explain(&text)),
+                (address, hash),
+                "{text}"
+            );
             for currency in [Currency::Btc, Currency::Eth, Currency::Xrp] {
                 let refused = Address::parse(currency, &text).unwrap_err().to_string();
                 assert!(address.is_none_or(|hint| refused == hint), "{text}: {refused}");

@@ -140,7 +140,7 @@ impl Scale {
     }
 
     /// Converts a fraction to a part.
-    pub fn hold(&mut self, share: &Share) -> Part {
+    pub fn to_part(&mut self, share: &Share) -> Part {
         let (numerator, denominator) = (share.numer().magnitude(), share.denom().magnitude());
         self.split(&self.one(), &[numerator], denominator)
             .pop()
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn parts_of_parts_are_exact() {
         let mut scale = Scale::default();
-        let third = scale.hold(&fraction(1, 3));
+        let third = scale.to_part(&fraction(1, 3));
         let pieces = scale.split(&third, &[&2u8.into(), &5u8.into()], &7u8.into());
         assert_eq!(scale.share(&pieces[0]), fraction(2, 21));
         assert_eq!(scale.share(&pieces[1]), fraction(5, 21));

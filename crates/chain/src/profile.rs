@@ -29,29 +29,29 @@ pub struct Weight {
 pub struct Fraction(pub Share);
 
 impl std::str::FromStr for Fraction {
-    type Err = NotAFraction;
+    type Err = FractionError;
 
-    fn from_str(text: &str) -> Result<Fraction, NotAFraction> {
+    fn from_str(text: &str) -> Result<Fraction, FractionError> {
         if text.is_empty() || text.len() > 200 {
-            return Err(NotAFraction);
+            return Err(FractionError);
         }
         let digits = |text: &str| {
             (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
                 .then(|| text.parse::<num_bigint::BigInt>().ok())
                 .flatten()
-                .ok_or(NotAFraction)
+                .ok_or(FractionError)
         };
         if let Some((above, below)) = text.split_once('/') {
             let (above, below) = (digits(above)?, digits(below)?);
             return if below.is_zero() {
-                Err(NotAFraction)
+                Err(FractionError)
             } else {
                 Ok(Fraction(Share::new(above, below)))
             };
         }
         let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
         let above = digits(&format!("{whole}{decimals}"))?;
-        let places = u32::try_from(decimals.len()).map_err(|_| NotAFraction)?;
+        let places = u32::try_from(decimals.len()).map_err(|_| FractionError)?;
         Ok(Fraction(Share::new(
             above,
             num_bigint::BigInt::from(10u8).pow(places),
@@ -62,7 +62,7 @@ impl std::str::FromStr for Fraction {
 /// A text that is not a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a fraction such as 1/20, 1 or 0.05")]
-pub struct NotAFraction;
+pub struct FractionError;
 
 impl Serialize for Fraction {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -102,7 +102,7 @@ impl Default for Thresholds {
 /// How, and how far, money is traced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Following {
+pub struct TraceSettings {
     /// How the sources of mixed money are determined.
     pub method: Method,
     /// The largest number of hops, 1 to 20.
@@ -113,10 +113,10 @@ pub struct Following {
     pub max_nodes: u32,
 }
 
-impl Default for Following {
-    fn default() -> Following {
+impl Default for TraceSettings {
+    fn default() -> TraceSettings {
         let options = Options::default();
-        Following {
+        TraceSettings {
             method: options.method,
             max_hops: options.max_hops,
             epsilon: Fraction(options.epsilon),
@@ -141,12 +141,12 @@ pub struct Profile {
     pub thresholds: Thresholds,
     /// The settings of traces.
     #[serde(default)]
-    pub following: Following,
+    pub following: TraceSettings,
 }
 
 /// Why a profile is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadProfile {
+pub enum ProfileError {
     /// A severity is above 100.
     #[error("categories.{0}.severity - must be 0 to 100")]
     Severity(Category),
@@ -219,7 +219,7 @@ impl Profile {
             hop_decay: fraction((4, 5)),
             categories,
             thresholds: Thresholds::default(),
-            following: Following::default(),
+            following: TraceSettings::default(),
         }
     }
 
@@ -255,37 +255,37 @@ impl Profile {
     ///
     /// # Errors
     /// The first error, with the name of the member.
-    pub fn check(&self) -> Result<(), BadProfile> {
+    pub fn check(&self) -> Result<(), ProfileError> {
         let one = Share::one();
         if self.hop_decay.0 > one {
-            return Err(BadProfile::HopDecay);
+            return Err(ProfileError::HopDecay);
         }
         for (category, weight) in &self.categories {
             if weight.severity > 100 {
-                return Err(BadProfile::Severity(*category));
+                return Err(ProfileError::Severity(*category));
             }
             if weight.full_share.0.is_zero() || weight.full_share.0 > one {
-                return Err(BadProfile::FullShare(*category));
+                return Err(ProfileError::FullShare(*category));
             }
             if weight.outgoing.0 > one {
-                return Err(BadProfile::Outgoing(*category));
+                return Err(ProfileError::Outgoing(*category));
             }
         }
         if self.severity(Category::Sanctions) != 100 {
-            return Err(BadProfile::Sanctions);
+            return Err(ProfileError::Sanctions);
         }
         let Thresholds { medium, high, severe } = self.thresholds;
         if !(medium <= high && high <= severe && severe <= 100) {
-            return Err(BadProfile::Thresholds);
+            return Err(ProfileError::Thresholds);
         }
         if !(1..=20).contains(&self.following.max_hops) {
-            return Err(BadProfile::MaxHops);
+            return Err(ProfileError::MaxHops);
         }
         if self.following.epsilon.0 > one {
-            return Err(BadProfile::Epsilon);
+            return Err(ProfileError::Epsilon);
         }
         if !(1..=10_000).contains(&self.following.max_nodes) {
-            return Err(BadProfile::MaxNodes);
+            return Err(ProfileError::MaxNodes);
         }
         Ok(())
     }
@@ -308,10 +308,10 @@ mod tests {
         assert_eq!(built_in.options(), Options::default());
         let mut far = built_in.clone();
         far.following.max_hops = 21;
-        assert_eq!(far.check(), Err(BadProfile::MaxHops));
+        assert_eq!(far.check(), Err(ProfileError::MaxHops));
         let mut fallen = built_in.clone();
         fallen.thresholds.high = 95;
-        assert_eq!(fallen.check(), Err(BadProfile::Thresholds));
+        assert_eq!(fallen.check(), Err(ProfileError::Thresholds));
         for (category, rank) in [
             (Category::Exchange, "low"),
             (Category::DefiBridge, "medium"),
@@ -333,7 +333,7 @@ mod tests {
 
         let mut lenient = built_in.clone();
         lenient.categories.remove(&Category::Sanctions);
-        assert_eq!(lenient.check(), Err(BadProfile::Sanctions));
+        assert_eq!(lenient.check(), Err(ProfileError::Sanctions));
         let mut nothing = built_in;
         nothing.categories.insert(
             Category::Mixer,
@@ -353,7 +353,7 @@ mod tests {
     fn fractions_are_exact() {
         assert_eq!("0.05".parse::<Fraction>(), "1/20".parse());
         for wrong in ["", "1/0", "-1", "1/", ".", "a", "1e3", "1.5/2"] {
-            assert_eq!(wrong.parse::<Fraction>(), Err(NotAFraction), "{wrong}");
+            assert_eq!(wrong.parse::<Fraction>(), Err(FractionError), "{wrong}");
         }
     }
 }

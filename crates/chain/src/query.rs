@@ -27,7 +27,7 @@ pub enum Report {
 
 /// The subject of a screening, whose form is valid on its chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Screened {
+pub enum QueryTarget {
     /// An address (KYA).
     Address(Address),
     /// A transaction (KYT).
@@ -42,7 +42,7 @@ pub struct Query {
     /// The chain.
     pub currency: Currency,
     /// The parsed address or transaction.
-    pub screened: Screened,
+    pub screened: QueryTarget,
     /// The detail of the answer.
     pub report: Report,
     /// The caller's label.
@@ -96,7 +96,7 @@ impl Query {
                 faults.push("query - query contains invalid characters".to_owned());
                 let why = secret::recognise(query)
                     .map(secret::refusal)
-                    .or_else(|| hint::of(query).map(str::to_owned));
+                    .or_else(|| hint::explain(query).map(str::to_owned));
                 faults.extend(why.map(|why| format!("query - {why}")));
             }
         }
@@ -117,7 +117,7 @@ impl Query {
             faults.push(format!("label - must have at most {MAX_LENGTH} characters"));
         } else if label.contains('\0') {
             faults.push("label - must not contain null characters".to_owned());
-        } else if let Some(kind) = secret::within(label) {
+        } else if let Some(kind) = secret::find_in_free_text(label) {
             faults.push(format!("label - {}", secret::refusal(kind)));
         }
         let (Some(kind), Some(query), Some(code), true) = (kind, query, currency, faults.is_empty()) else {
@@ -131,9 +131,9 @@ impl Query {
             });
         };
         let screened = if kind == "address" {
-            Address::parse(currency, query).map(Screened::Address)
+            Address::parse(currency, query).map(QueryTarget::Address)
         } else {
-            TransactionHash::parse(currency, query).map(Screened::Transaction)
+            TransactionHash::parse(currency, query).map(QueryTarget::Transaction)
         };
         Ok(Query {
             text: query.to_owned(),
@@ -147,24 +147,24 @@ impl Query {
     /// The subject of the screening, in canonical form.
     pub fn subject(&self) -> Subject<'_> {
         match &self.screened {
-            Screened::Address(address) => Subject::Address(&address.canonical),
-            Screened::Transaction(hash) => Subject::Transaction(&hash.canonical),
+            QueryTarget::Address(address) => Subject::Address(&address.canonical),
+            QueryTarget::Transaction(hash) => Subject::Transaction(&hash.canonical),
         }
     }
 
     /// The bytes of the address or the hash.
     pub fn bytes(&self) -> Vec<u8> {
         match &self.screened {
-            Screened::Address(address) => address.payload.clone(),
-            Screened::Transaction(hash) => hash.bytes(),
+            QueryTarget::Address(address) => address.payload.clone(),
+            QueryTarget::Transaction(hash) => hash.bytes(),
         }
     }
 
     /// `address` or `transaction`.
     pub fn kind(&self) -> &'static str {
         match self.screened {
-            Screened::Address(_) => "address",
-            Screened::Transaction(_) => "transaction",
+            QueryTarget::Address(_) => "address",
+            QueryTarget::Transaction(_) => "transaction",
         }
     }
 }

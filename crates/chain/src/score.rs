@@ -41,7 +41,7 @@ pub struct Finding {
 
 /// A label of the screened address itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct OwnLabel {
     /// The label's category.
     pub category: Category,
     /// The label's confidence, 0-100.
@@ -107,7 +107,7 @@ impl Score {
 
 /// The unknown part of the money in each direction, which determines the upper bound.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Unknown {
+pub struct UnknownShares {
     /// The unknown part of the received money.
     pub incoming: Share,
     /// The unknown part of the sent money.
@@ -115,7 +115,12 @@ pub struct Unknown {
 }
 
 /// Calculates the score of findings.
-pub fn score(profile: &Profile, findings: &[Finding], own: Option<Own>, unknown: &Unknown) -> Score {
+pub fn score(
+    profile: &Profile,
+    findings: &[Finding],
+    own: Option<OwnLabel>,
+    unknown: &UnknownShares,
+) -> Score {
     let effective = effective_shares(profile, findings);
     let exact = combined(profile, &effective);
     let mut score = Score {
@@ -131,7 +136,7 @@ pub fn score(profile: &Profile, findings: &[Finding], own: Option<Own>, unknown:
 
 impl Score {
     /// Raises the score to the own label's severity × confidence; an authority's sanction alone makes it 100.
-    fn raise_to(&mut self, profile: &Profile, own: Own) {
+    fn raise_to(&mut self, profile: &Profile, own: OwnLabel) {
         let hundred = Share::from_integer(100.into());
         let confidence = Share::new(own.confidence.min(100).into(), 100.into());
         let sanctioned = own.authority && own.category == Category::Sanctions;
@@ -300,13 +305,13 @@ mod tests {
     fn an_own_label_raises_the_score() {
         let profile = Profile::built_in();
         let own = |category, confidence, authority| {
-            Some(Own {
+            Some(OwnLabel {
                 category,
                 confidence,
                 authority,
             })
         };
-        let none = Unknown::default();
+        let none = UnknownShares::default();
         let mixed = [finding(Direction::Incoming, Category::Mixer, 1, fraction(1, 10))];
         for (label, findings, expected) in [
             (own(Category::Sanctions, 60, true), &[][..], 100.0),
@@ -333,7 +338,7 @@ mod tests {
     #[test]
     fn distance_and_direction_weigh() {
         let profile = Profile::built_in();
-        let none = Unknown::default();
+        let none = UnknownShares::default();
         let near = score(
             &profile,
             &[finding(Direction::Incoming, Category::Scam, 1, fraction(1, 10))],
@@ -371,7 +376,7 @@ mod tests {
             weight.full_share.0 = fraction(1, 20);
         }
         for (unknown, bound) in [(fraction(1, 10), 75), (fraction(1, 20), 50), (fraction(1, 1), 75)] {
-            let unknown = Unknown {
+            let unknown = UnknownShares {
                 incoming: unknown,
                 outgoing: Share::zero(),
             };
@@ -428,7 +433,7 @@ mod tests {
             findings in any_findings(), more in any_findings(), unknown in 0u32..100,
         ) {
             let profile = Profile::built_in();
-            let unknown = Unknown { incoming: fraction(unknown, 100), outgoing: fraction(unknown, 200) };
+            let unknown = UnknownShares { incoming: fraction(unknown, 100), outgoing: fraction(unknown, 200) };
             let first = score(&profile, &findings, None, &unknown);
             let points: f64 = first.contributions.iter().map(|contribution| contribution.points).sum();
             prop_assert!((points - first.value()).abs() < 1e-9);
@@ -452,7 +457,7 @@ mod tests {
                 weight.full_share.0 = fraction(1, full);
             }
             let whole: u32 = mixture.iter().map(|(_, _, part)| part).sum();
-            let unseen = Unknown { incoming: fraction(unknown, 1000), outgoing: fraction(unknown, 2000) };
+            let unseen = UnknownShares { incoming: fraction(unknown, 1000), outgoing: fraction(unknown, 2000) };
             let bound = score(&profile, &findings, None, &unseen).upper_bound;
             for direction in [Direction::Incoming, Direction::Outgoing] {
                 let money = match direction {
@@ -463,7 +468,7 @@ mod tests {
                     finding(direction, Category::ALL[*category], *hop, money * fraction(*part, whole))
                 });
                 let all: Vec<Finding> = findings.iter().cloned().chain(truth).collect();
-                let found = score(&profile, &all, None, &Unknown::default()).exact;
+                let found = score(&profile, &all, None, &UnknownShares::default()).exact;
                 let above = number(&minus(&found, &bound));
                 prop_assert!(above <= 1e-9, "{found} is above {bound}");
             }

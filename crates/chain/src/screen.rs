@@ -4,12 +4,12 @@
 //! This module turns a history into seeds of a trace, and findings into an answer. [`crate::score`]
 //! calculates the score and [`crate::trace`] traces the money.
 
+mod budgeted_source;
 mod detail;
 mod exposures;
 mod iso;
 mod label_screen;
 mod outcome;
-mod reading;
 mod request;
 mod seeds;
 #[cfg(test)]
@@ -21,21 +21,23 @@ use std::collections::BTreeMap;
 use num_bigint::BigUint;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::detail::{AddressDetail, Detail, Entity, Moved, TransactionDetail};
-pub use self::exposures::{Contributed, Coverage, Exposed, Exposures, Ranked, Rest};
+use self::budgeted_source::BudgetedSource;
+pub use self::detail::{AddressDetail, Detail, Entity, PartyAmount, TransactionDetail};
+pub use self::exposures::{
+    CategoryPoints, Coverage, DirectionCoverage, Exposures, NamedExposure, RankExposure,
+};
 pub use self::label_screen::screen_labels;
 use self::label_screen::{own_labels, strongest};
 pub use self::outcome::Screen;
-use self::reading::Reading;
 pub use self::request::{Request, Subject};
-use self::seeds::{Sides, received, sent};
+use self::seeds::{TransactionSeeds, received, sent};
 use crate::category::Category;
 use crate::cluster::{self, Cluster};
 use crate::currency::Ledger;
 use crate::labels::{Label, Labels};
 use crate::parts;
 use crate::profile::Profile;
-use crate::score::{Finding, Unknown, score, spread};
+use crate::score::{Finding, UnknownShares, score, spread};
 use crate::source::{Party, Position, Source, SourceError, Tip, Transaction, Window};
 use crate::trace::{Attribution, Direction, Options, Trace, trace};
 
@@ -70,7 +72,7 @@ fn traced_address(
     address: &str,
     mut own: Vec<Label>,
 ) -> Result<Screen, SourceError> {
-    let source = &Reading::new(source, request.options.max_entries);
+    let source = &BudgetedSource::new(source, request.options.max_entries);
     let tip = source.tip()?;
     let (options, block) = pinned(source, request, &tip)?;
     let newest = newest(request, &tip);
@@ -168,7 +170,7 @@ pub fn screen_transaction(
     let Subject::Transaction(id) = request.subject else {
         return Err(SourceError::NotFound);
     };
-    let source = &Reading::new(source, request.options.max_entries);
+    let source = &BudgetedSource::new(source, request.options.max_entries);
     let tip = source.tip()?;
     let (options, block) = pinned(source, request, &tip)?;
     let newest = newest(request, &tip);
@@ -178,7 +180,7 @@ pub fn screen_transaction(
         return Err(SourceError::NotFound);
     }
     let attribute = attributing(labels, request);
-    let flow = Sides::of(&transaction, options.method);
+    let flow = TransactionSeeds::of(&transaction, options.method);
     let none = FxHashSet::default();
     let incoming = trace(
         source,
@@ -288,8 +290,8 @@ fn findings(traces: &[Trace]) -> Vec<Finding> {
     traces.iter().flat_map(of).collect()
 }
 
-fn unknown(traces: &[Trace]) -> Unknown {
-    let mut unknown = Unknown::default();
+fn unknown(traces: &[Trace]) -> UnknownShares {
+    let mut unknown = UnknownShares::default();
     for trace in traces {
         let mut share = trace.unresolved();
         parts::add(&mut share, &trace.unattributed);

@@ -37,13 +37,13 @@ pub fn recognise(text: &str) -> Option<&'static str> {
     tokens(text)
         .find_map(key)
         .or_else(|| key(&without(text, is_unseen)))
-        .or_else(|| within(text))
+        .or_else(|| find_in_free_text(text))
         .or_else(|| words(text))
 }
 
 /// The kind of a secret that moves money, if a free text certainly contains one. The secret may be among
 /// other words or be interrupted by invisible characters.
-pub fn within(text: &str) -> Option<&'static str> {
+pub fn find_in_free_text(text: &str) -> Option<&'static str> {
     let unbroken = without(text, |c| c != ' ' && is_unseen(c));
     let closed_up = without(&unbroken, is_unseen);
     tokens(text)
@@ -282,7 +282,7 @@ mod tests {
                 "private key",
             ),
         ] {
-            let kind = within(&text).unwrap_or_else(|| panic!("{text}"));
+            let kind = find_in_free_text(&text).unwrap_or_else(|| panic!("{text}"));
             assert!(kind.contains(part), "{text}: {kind}");
             assert_eq!(recognise(&text), Some(kind));
         }
@@ -303,10 +303,10 @@ mod tests {
             XPUB.to_owned(),
             ZPUB.to_owned(),
         ] {
-            assert_eq!(within(&text), None, "{text}");
+            assert_eq!(find_in_free_text(&text), None, "{text}");
             assert!(recognise(&text).is_some(), "{text}");
         }
-        assert_eq!(within(&format!("watch {XPUB}")), None);
+        assert_eq!(find_in_free_text(&format!("watch {XPUB}")), None);
     }
 
     #[test]
@@ -323,9 +323,9 @@ mod tests {
             "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG",
             "legal winner thank year wave sausage worth useful legal winner thank",
         ] {
-            assert_eq!(within(text), None, "{text}");
+            assert_eq!(find_in_free_text(text), None, "{text}");
         }
-        assert!(within(&"z".repeat(4 << 20)).is_none());
+        assert!(find_in_free_text(&"z".repeat(4 << 20)).is_none());
     }
 
     #[test]
@@ -335,6 +335,6 @@ mod tests {
             public.contains("one of those addresses") && !public.contains("secret"),
             "{public}"
         );
-        assert!(refusal(within(WIF).unwrap()).contains("never send it"));
+        assert!(refusal(find_in_free_text(WIF).unwrap()).contains("never send it"));
     }
 }

@@ -33,7 +33,7 @@ pub struct History {
 
 impl History {
     /// Retains the transactions in which a party spent together with others, all of whom count as one holder.
-    pub fn keep_together(&mut self, party: &str) {
+    pub fn retain_joint_spends(&mut self, party: &str) {
         self.transactions.retain(|transaction| {
             coinjoin::spenders(transaction)
                 .iter()
@@ -114,7 +114,7 @@ pub trait Source: Send + Sync {
     ///
     /// # Errors
     /// When the source fails.
-    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
+    fn trace_history(&self, party: &str, window: Window) -> Result<History, SourceError> {
         self.history(party, window)
     }
 
@@ -123,9 +123,9 @@ pub trait Source: Send + Sync {
     ///
     /// # Errors
     /// When the source fails.
-    fn together(&self, party: &str, window: Window) -> Result<History, SourceError> {
-        let mut history = self.latest(party, window)?;
-        history.keep_together(party);
+    fn joint_spends(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        let mut history = self.trace_history(party, window)?;
+        history.retain_joint_spends(party);
         Ok(history)
     }
 

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::category::Category;
-use crate::fixture::{BadFixture, Fixture};
+use crate::fixture::{Fixture, FixtureError};
 use crate::parts;
 use crate::pool::{self, Method, Share};
 use crate::profile::{Fraction, Profile};
-use crate::score::{Finding, Own, Score, Unknown, score};
+use crate::score::{Finding, OwnLabel, Score, UnknownShares, score};
 use crate::trace::Direction;
 
 /// The outcome of one vector.
@@ -21,7 +21,7 @@ pub struct Outcome {
     /// Its name.
     pub name: String,
     /// The engine's result in the vectors' format, or why the vector cannot be run.
-    pub found: Result<Value, BadFixture>,
+    pub found: Result<Value, FixtureError>,
     /// The expected result, if the vector states one.
     pub expected: Option<Value>,
 }
@@ -75,9 +75,9 @@ fn agrees(found: &Value, expected: &Value) -> bool {
 ///
 /// # Errors
 /// When the file is not a JSON object or its profile is not valid. A case's own error is in its outcome.
-pub fn run(file: &Value, profile: &Profile) -> Result<Vec<Outcome>, BadFixture> {
+pub fn run(file: &Value, profile: &Profile) -> Result<Vec<Outcome>, FixtureError> {
     let Value::Object(file) = file else {
-        return Err(BadFixture::Member(
+        return Err(FixtureError::Member(
             "file".to_owned(),
             "must be a JSON object".to_owned(),
         ));
@@ -116,7 +116,7 @@ pub fn run(file: &Value, profile: &Profile) -> Result<Vec<Outcome>, BadFixture> 
     Ok(outcomes)
 }
 
-fn outcome(case: &Value, found: Result<Value, BadFixture>) -> Outcome {
+fn outcome(case: &Value, found: Result<Value, FixtureError>) -> Outcome {
     let name = case
         .get("name")
         .and_then(Value::as_str)
@@ -130,7 +130,7 @@ fn outcome(case: &Value, found: Result<Value, BadFixture>) -> Outcome {
 }
 
 /// The profile with the file's own `category_table` and `hop_decay`, if it has them.
-fn own_profile(file: &Map<String, Value>, profile: &Profile) -> Result<Profile, BadFixture> {
+fn own_profile(file: &Map<String, Value>, profile: &Profile) -> Result<Profile, FixtureError> {
     #[derive(Deserialize)]
     struct Row {
         severity: u8,
@@ -138,7 +138,8 @@ fn own_profile(file: &Map<String, Value>, profile: &Profile) -> Result<Profile, 
         outgoing_factor: Fraction,
     }
     let mut profile = profile.clone();
-    let wrong = |name: &str, error: serde_json::Error| BadFixture::Member(name.to_owned(), error.to_string());
+    let wrong =
+        |name: &str, error: serde_json::Error| FixtureError::Member(name.to_owned(), error.to_string());
     if let Some(decay) = file.get("hop_decay") {
         profile.hop_decay = Fraction::deserialize(decay).map_err(|error| wrong("hop_decay", error))?;
     }
@@ -156,11 +157,11 @@ fn own_profile(file: &Map<String, Value>, profile: &Profile) -> Result<Profile, 
     }
     profile
         .check()
-        .map_err(|error| BadFixture::Member("category_table".to_owned(), error.to_string()))?;
+        .map_err(|error| FixtureError::Member("category_table".to_owned(), error.to_string()))?;
     Ok(profile)
 }
 
-fn traced(case: &Value, profile: &Profile) -> Result<Value, BadFixture> {
+fn traced(case: &Value, profile: &Profile) -> Result<Value, FixtureError> {
     let fixture = Fixture::from_json(case)?;
     let trace = fixture.trace(case)?;
     let findings: Vec<Finding> = trace
@@ -173,7 +174,7 @@ fn traced(case: &Value, profile: &Profile) -> Result<Value, BadFixture> {
             share: trace.share(exposure),
         })
         .collect();
-    let unknown = Unknown {
+    let unknown = UnknownShares {
         incoming: trace.unresolved() + &trace.unattributed,
         outgoing: Share::zero(),
     };
@@ -206,14 +207,14 @@ fn traced(case: &Value, profile: &Profile) -> Result<Value, BadFixture> {
     Ok(Value::Object(found))
 }
 
-fn scored(case: &Value, profile: &Profile) -> Result<Value, BadFixture> {
+fn scored(case: &Value, profile: &Profile) -> Result<Value, FixtureError> {
     let mut findings = Vec::new();
     for (name, direction) in [
         ("incoming", Direction::Incoming),
         ("outgoing", Direction::Outgoing),
     ] {
         let Some(shares) = case.get(name) else { continue };
-        let wrong = |why: String| BadFixture::Member(name.to_owned(), why);
+        let wrong = |why: String| FixtureError::Member(name.to_owned(), why);
         let shares = std::collections::BTreeMap::<String, Fraction>::deserialize(shares)
             .map_err(|error| wrong(error.to_string()))?;
         for (key, share) in shares {
@@ -228,14 +229,14 @@ fn scored(case: &Value, profile: &Profile) -> Result<Value, BadFixture> {
             });
         }
     }
-    let unresolved = |name: &str| -> Result<Share, BadFixture> {
+    let unresolved = |name: &str| -> Result<Share, FixtureError> {
         case.get(name)
             .map_or(Ok(Share::zero()), |share| {
                 Fraction::deserialize(share).map(|fraction| fraction.0)
             })
-            .map_err(|error| BadFixture::Member(name.to_owned(), error.to_string()))
+            .map_err(|error| FixtureError::Member(name.to_owned(), error.to_string()))
     };
-    let unknown = Unknown {
+    let unknown = UnknownShares {
         incoming: unresolved("unresolved")?,
         outgoing: unresolved("outgoing_unresolved")?,
     };
@@ -249,13 +250,13 @@ fn scored(case: &Value, profile: &Profile) -> Result<Value, BadFixture> {
 }
 
 /// Reads `"own": [category, confidence]`; a label of sanctions counts as an authority's.
-fn own(case: &Value) -> Result<Option<Own>, BadFixture> {
+fn own(case: &Value) -> Result<Option<OwnLabel>, FixtureError> {
     let Some(own) = case.get("own") else {
         return Ok(None);
     };
     let (category, confidence) = <(Category, u8)>::deserialize(own)
-        .map_err(|error| BadFixture::Member("own".to_owned(), error.to_string()))?;
-    Ok(Some(Own {
+        .map_err(|error| FixtureError::Member("own".to_owned(), error.to_string()))?;
+    Ok(Some(OwnLabel {
         category,
         confidence,
         authority: category == Category::Sanctions,

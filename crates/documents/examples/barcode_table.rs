@@ -10,12 +10,12 @@ mod specimen;
 use std::io::Write;
 use std::time::Instant;
 
-use documents::barcode::{RawBarcode, Work, read_barcodes};
+use documents::barcode::{RawBarcode, WorkBudget, read_barcodes};
 use imaging::Picture;
 use specimen::{PAYLOAD, Shot, photograph, shoot};
 
 /// The engine's work limit for an expected barcode.
-const WORK: Work = Work::pixels(60_000_000);
+const WORK: WorkBudget = WorkBudget::pixels(60_000_000);
 
 const PERSPECTIVES: [(f64, f64); 4] = [(0.0, 0.0), (25.0, 0.0), (0.0, -25.0), (-18.0, 18.0)];
 

@@ -42,11 +42,11 @@ const WHOLE_SIDE: u32 = 1600;
 /// A limit in time would make a reading depend on the machine's load. A pixel costs about the same time in
 /// every step.
 #[derive(Debug, Clone, Copy)]
-pub struct Work {
+pub struct WorkBudget {
     left: u64,
 }
 
-impl Work {
+impl WorkBudget {
     /// A limit of this many pixels.
     #[must_use]
     pub const fn pixels(most: u64) -> Self {
@@ -65,7 +65,7 @@ impl Work {
 /// Reads every PDF417 symbol in a picture, at any tilt, turned or mirrored, within a limit of work.
 ///
 /// The limit is checked before each step. When it is reached, the symbols read so far are returned.
-pub fn read_barcodes(picture: &Picture, mut work: Work) -> Vec<RawBarcode> {
+pub fn read_barcodes(picture: &Picture, mut work: WorkBudget) -> Vec<RawBarcode> {
     let luma = picture.luma();
     let mut found: Vec<RawBarcode> = Vec::new();
     let mut candidates = regions::find(&luma);
@@ -81,10 +81,10 @@ pub fn read_barcodes(picture: &Picture, mut work: Work) -> Vec<RawBarcode> {
             continue;
         }
         match read_region(&luma, &region, &mut work) {
-            Attempt::Read(barcode) => found.push(barcode),
-            Attempt::Unreadable => promising = true,
-            Attempt::Nothing => {}
-            Attempt::OutOfWork => return found,
+            RegionOutcome::Read(barcode) => found.push(barcode),
+            RegionOutcome::Unreadable => promising = true,
+            RegionOutcome::Nothing => {}
+            RegionOutcome::OutOfWork => return found,
         }
     }
     if found.is_empty() && promising {
@@ -94,7 +94,7 @@ pub fn read_barcodes(picture: &Picture, mut work: Work) -> Vec<RawBarcode> {
 }
 
 /// The outcome of reading a region.
-enum Attempt {
+enum RegionOutcome {
     Read(RawBarcode),
     /// The region has a guard pattern, so it probably contains a symbol.
     Unreadable,
@@ -104,10 +104,10 @@ enum Attempt {
 }
 
 /// Turns a region upright, straightens its symbol by the guard patterns, and decodes it.
-fn read_region(luma: &Luma, region: &regions::Region, work: &mut Work) -> Attempt {
+fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> RegionOutcome {
     let (width, height) = region.upright_size();
     if !work.take(width, height) {
-        return Attempt::OutOfWork;
+        return RegionOutcome::OutOfWork;
     }
     let (upright, to_picture) = region.upright(luma);
     let guards = guards::find(&upright);
@@ -119,32 +119,32 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut Work) -> Attemp
             // A mirrored symbol whose start pattern is on the left has its rows in reverse order.
             for flip in [false, true] {
                 if !work.take(square.width, square.height) {
-                    return Attempt::OutOfWork;
+                    return RegionOutcome::OutOfWork;
                 }
                 let Some(text) = symbol::decode(&square, flip) else {
                     continue;
                 };
                 let to_picture = to_upright.then(&to_picture);
                 let corners = rectangle(width, height).map(|corner| to_picture.apply(corner));
-                return Attempt::Read(raw(text, if flip { flipped(corners) } else { corners }));
+                return RegionOutcome::Read(raw(text, if flip { flipped(corners) } else { corners }));
             }
         }
     }
-    if !guards.any {
-        return Attempt::Nothing;
+    if !guards.has_pattern {
+        return RegionOutcome::Nothing;
     }
     if !work.take(upright.width, upright.height) {
-        return Attempt::OutOfWork;
+        return RegionOutcome::OutOfWork;
     }
-    symbol::decode(&upright, false).map_or(Attempt::Unreadable, |text| {
+    symbol::decode(&upright, false).map_or(RegionOutcome::Unreadable, |text| {
         let corners = rectangle(upright.width, upright.height);
-        Attempt::Read(raw(text, corners.map(|corner| to_picture.apply(corner))))
+        RegionOutcome::Read(raw(text, corners.map(|corner| to_picture.apply(corner))))
     })
 }
 
 /// Decodes the whole picture, also enlarged if it is small. This is for barcodes with a guard pattern that
 /// could not be straightened.
-fn read_whole(luma: &Luma, work: &mut Work) -> Option<RawBarcode> {
+fn read_whole(luma: &Luma, work: &mut WorkBudget) -> Option<RawBarcode> {
     let longest = luma.width.max(luma.height);
     let mut scales = vec![f64::from(WHOLE_SIDE.min(longest)) / f64::from(longest)];
     if luma.width * luma.height <= SMALL_PICTURE {
@@ -213,7 +213,7 @@ mod tests {
     use super::specimen::{PAYLOAD, Shot, photograph, shoot};
     use super::*;
 
-    const AMPLE: Work = Work::pixels(1_000_000_000);
+    const AMPLE: WorkBudget = WorkBudget::pixels(1_000_000_000);
     const STRAIGHT: Shot = Shot {
         columns: 12,
         module: 3.0,
@@ -299,7 +299,7 @@ mod tests {
             assert_eq!(read_barcodes(&picture, AMPLE), []);
         }
         assert_eq!(
-            read_barcodes(&photograph(PAYLOAD, &STRAIGHT), Work::pixels(0)),
+            read_barcodes(&photograph(PAYLOAD, &STRAIGHT), WorkBudget::pixels(0)),
             [],
             "no work, no reading"
         );
@@ -321,7 +321,7 @@ mod tests {
             };
             let pixels = (0..width * height).flat_map(|index| [grey(index); 3]).collect();
             let picture = Picture::new(width, height, pixels).expect("the size fits");
-            read_barcodes(&picture, Work::pixels(10_000_000));
+            read_barcodes(&picture, WorkBudget::pixels(10_000_000));
         }
     }
 }

@@ -15,9 +15,9 @@ use serde::Serialize;
 
 use crate::reading::{PartialDate, Source};
 pub use sides::{Consistency, SideComparison, compare_sides};
-use values::filled;
-pub use values::{Claimed, Said};
-use verdict::{NEARLY, Verdict};
+use values::non_empty;
+pub use values::{SourceData, SubmittedData};
+use verdict::{NEAR_MATCH_SCORE, Verdict};
 
 /// The comparison of one submitted field with one source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -61,7 +61,7 @@ pub struct Comparison {
 ///
 /// A small difference in the visual zone counts as a misreading if the MRZ or a barcode agrees with the same
 /// field.
-pub fn compare(claimed: &Claimed, said: &[Said]) -> Comparison {
+pub fn compare(claimed: &SubmittedData, said: &[SourceData]) -> Comparison {
     let mut results: Vec<(FieldResult, Option<&'static str>)> = Vec::new();
     for (index, said) in said.iter().enumerate() {
         let mut add = |field, submitted: Option<String>, extracted: Option<String>, verdict: Verdict| {
@@ -92,7 +92,7 @@ pub fn compare(claimed: &Claimed, said: &[Said]) -> Comparison {
         };
         let names = names::compare(claimed, said);
         let all_names = || {
-            filled(
+            non_empty(
                 &[said.given_names.as_deref(), said.surname.as_deref()]
                     .map(Option::unwrap_or_default)
                     .join(" "),
@@ -113,7 +113,7 @@ pub fn compare(claimed: &Claimed, said: &[Said]) -> Comparison {
         );
         add(
             "middleName",
-            claimed.middle_name.clone().filter(|m| filled(m).is_some()),
+            claimed.middle_name.clone().filter(|m| non_empty(m).is_some()),
             given,
             names.middle,
         );
@@ -122,19 +122,19 @@ pub fn compare(claimed: &Claimed, said: &[Said]) -> Comparison {
             "dob",
             text(claimed.birth_date),
             text(said.birth_date),
-            dates(claimed.birth_date, said.birth_date, said.certain),
+            compare_dates(claimed.birth_date, said.birth_date, said.certain),
         );
         add(
             "documentNumber",
             claimed.document_number.clone(),
             said.document_number.clone(),
-            numbers(claimed.document_number.as_deref(), said),
+            compare_document_numbers(claimed.document_number.as_deref(), said),
         );
         add(
             "nationality",
             claimed.nationality.clone(),
             said.nationality.clone(),
-            nationalities(claimed.nationality.as_deref(), said.nationality.as_deref()),
+            compare_nationalities(claimed.nationality.as_deref(), said.nationality.as_deref()),
         );
     }
     excuse_misread(&mut results);
@@ -149,7 +149,8 @@ fn excuse_misread(results: &mut [(FieldResult, Option<&'static str>)]) {
         .map(|(r, _)| r.field)
         .collect();
     for (result, note) in results {
-        let small = result.source == Source::Ocr && result.matches == Some(false) && result.score >= NEARLY;
+        let small =
+            result.source == Source::Ocr && result.matches == Some(false) && result.score >= NEAR_MATCH_SCORE;
         if small && confirmed.contains(&result.field) {
             result.matches = None;
             *note = Some("A field of the visual zone was not clearly legible");
@@ -182,7 +183,7 @@ fn conclude(results: Vec<(FieldResult, Option<&'static str>)>) -> Comparison {
     }
 }
 
-fn dates(claimed: Option<PartialDate>, said: Option<PartialDate>, certain: bool) -> Verdict {
+fn compare_dates(claimed: Option<PartialDate>, said: Option<PartialDate>, certain: bool) -> Verdict {
     let (Some(claimed), Some(said)) = (claimed, said) else {
         return Verdict::different(0.0);
     };
@@ -202,7 +203,7 @@ fn dates(claimed: Option<PartialDate>, said: Option<PartialDate>, certain: bool)
     let (a, b) = (claimed.to_string(), said.to_string());
     let wrong = a.bytes().zip(b.bytes()).filter(|(a, b)| a != b).count();
     Verdict::different(if a.len() == b.len() && wrong == 1 {
-        NEARLY
+        NEAR_MATCH_SCORE
     } else {
         0.0
     })
@@ -218,7 +219,7 @@ fn plain_number(number: &str) -> String {
 }
 
 /// Replaces letters that look like digits by those digits.
-fn look(number: &str) -> String {
+fn fold_lookalikes(number: &str) -> String {
     let like = |c| match c {
         'O' | 'Q' | 'D' => '0',
         'I' | 'L' => '1',
@@ -231,7 +232,7 @@ fn look(number: &str) -> String {
     number.chars().map(like).collect()
 }
 
-fn numbers(claimed: Option<&str>, said: &Said) -> Verdict {
+fn compare_document_numbers(claimed: Option<&str>, said: &SourceData) -> Verdict {
     let (claimed, read) = (
         plain_number(claimed.unwrap_or_default()),
         plain_number(said.document_number.as_deref().unwrap_or_default()),
@@ -242,7 +243,7 @@ fn numbers(claimed: Option<&str>, said: &Said) -> Verdict {
     if claimed == read {
         return Verdict::same(100.0, None);
     }
-    if look(&claimed) == look(&read) {
+    if fold_lookalikes(&claimed) == fold_lookalikes(&read) {
         return Verdict::same(
             95.0,
             Some("A document number differs in letters that look like digits"),
@@ -261,7 +262,7 @@ fn numbers(claimed: Option<&str>, said: &Said) -> Verdict {
     Verdict::different(names::similarity(&claimed, &read))
 }
 
-fn nationalities(claimed: Option<&str>, said: Option<&str>) -> Verdict {
+fn compare_nationalities(claimed: Option<&str>, said: Option<&str>) -> Verdict {
     let country = |code: &str| {
         let code = code.trim().to_ascii_uppercase();
         reference::icao::issuer(&code)

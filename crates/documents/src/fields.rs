@@ -16,7 +16,7 @@ const BARCODE_CONFIDENCE: f32 = 0.99;
 
 /// Merges fields by source. A valid zone comes first, then the barcode, then the visual zone; an invalid zone
 /// comes last.
-pub(crate) fn merged(
+pub(crate) fn merge_fields(
     mrz: Option<&MrzReading>,
     card: Option<&Aamva>,
     visual: BTreeMap<String, Field>,
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_valid_zone_comes_first_and_its_names_stand_alone() {
         let zone = mrz::parse(&TD3).unwrap();
-        let merged = merged(
+        let merged = merge_fields(
             Some(&zone),
             None,
             visual(&[("lastName", "Other"), ("issueDate", "2002-04-15")]),
@@ -198,7 +198,7 @@ mod tests {
         let mut lines = TD3.map(str::to_owned);
         lines[1].replace_range(0..1, "K");
         let zone = mrz::parse(&lines).unwrap();
-        let merged = merged(Some(&zone), None, visual(&[("firstName", "Anna")]));
+        let merged = merge_fields(Some(&zone), None, visual(&[("firstName", "Anna")]));
         assert_eq!(merged["firstName"].value, "Anna");
         assert!(!merged.contains_key("middleName"));
         assert_eq!(merged["documentNumber"].source, Source::Mrz);
@@ -217,7 +217,7 @@ mod tests {
             },
             ..Aamva::default()
         };
-        let merged = merged(None, Some(&card), BTreeMap::new());
+        let merged = merge_fields(None, Some(&card), BTreeMap::new());
         assert_eq!(merged["address"].value, "1 ROAD, TOWN");
         assert_eq!(merged["middleName"].value, "A B");
         assert!(!merged.contains_key("birthDate"));

@@ -5,7 +5,7 @@
 
 use imaging::{Picture, Point};
 
-use crate::ocr::{Quad, Recognised, TextRegion};
+use crate::ocr::{Quad, RecognisedText, TextRegion};
 
 /// A line of text with its position.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct Line {
     /// Its corners, top left first as the text is read.
     pub quad: Quad,
     /// The recognised text.
-    pub read: Recognised,
+    pub read: RecognisedText,
 }
 
 /// The turn that makes a picture's text upright: first mirroring, then quarter turns.
@@ -36,7 +36,7 @@ impl Turn {
     }
 
     /// Maps a point of a picture of that size (width, height) to the turned picture.
-    pub fn point(self, p: Point, size: (u32, u32)) -> Point {
+    pub fn apply_to_point(self, p: Point, size: (u32, u32)) -> Point {
         let (w, h) = (size.0 as f32, size.1 as f32);
         let p = if self.mirrored {
             Point::new(w - p.x, p.y)
@@ -52,7 +52,7 @@ impl Turn {
     }
 
     /// The turn that makes upright a text whose corners are in `quad`'s order.
-    pub fn for_sense_of(quad: &Quad) -> Self {
+    pub fn to_upright(quad: &Quad) -> Self {
         let [a, b, _, d] = quad.0;
         // In mirrored text, the way from "right" to "down" is anticlockwise.
         let mirrored = (b.x - a.x) * (d.y - a.y) - (b.y - a.y) * (d.x - a.x) < 0.0;
@@ -104,7 +104,7 @@ pub struct Row {
     /// The whole row's region.
     pub quad: Quad,
     /// The row's reading, if the detector found the row as one region of full length.
-    pub read: Option<Recognised>,
+    pub read: Option<RecognisedText>,
 }
 
 /// The rows of the machine-readable zone, top to bottom, or an empty list. They may include text above the
@@ -112,7 +112,7 @@ pub struct Row {
 pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
     let Some(seed) = lines
         .iter()
-        .filter(|line| likeness(&line.read.text) >= SEED_LIKENESS)
+        .filter(|line| mrz_likeness(&line.read.text) >= SEED_LIKENESS)
         .max_by(|a, b| prominence(a).total_cmp(&prominence(b)))
     else {
         return Vec::new();
@@ -124,7 +124,7 @@ pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
         .filter(|line| {
             let (along, h) = (line.quad.along(), line.quad.height());
             let parallel = along.x * frame.u.x + along.y * frame.u.y > PARALLEL;
-            parallel && (0.5..2.0).contains(&(h / height)) && likeness(&line.read.text) > 0.0
+            parallel && (0.5..2.0).contains(&(h / height)) && mrz_likeness(&line.read.text) > 0.0
         })
         .map(|line| Piece::of(line, &frame))
         .collect();
@@ -139,7 +139,7 @@ pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
 
 /// Ranks lines by length and by likeness to a zone's row.
 fn prominence(line: &Line) -> f32 {
-    likeness(&line.read.text) * line.quad.length()
+    mrz_likeness(&line.read.text) * line.quad.length()
 }
 
 /// From this likeness on, a single line is evidence of a zone.
@@ -149,7 +149,7 @@ const PARALLEL: f32 = 0.985;
 
 /// How much a text resembles a row of a machine-readable zone, 0–1. Such a row is long, has fillers, and has
 /// neither blanks nor small letters.
-pub fn likeness(text: &str) -> f32 {
+pub fn mrz_likeness(text: &str) -> f32 {
     let mut symbols = 0usize;
     let mut fillers = 0usize;
     let mut others = 0usize;
@@ -309,7 +309,7 @@ mod tests {
         );
         Line {
             quad,
-            read: Recognised {
+            read: RecognisedText {
                 text: text.into(),
                 confidence: 0.9,
                 emissions: Emissions::default(),
@@ -330,8 +330,8 @@ mod tests {
                 // The picture as it arrives: the turn makes it upright.
                 let turned = turn.picture(&picture);
                 let arrived = Quad(upright.0.map(|p| inverse(turn, p, &turned)));
-                assert_eq!(Turn::for_sense_of(&arrived), turn);
-                let back = arrived.map(|p| turn.point(p, (100, 60)));
+                assert_eq!(Turn::to_upright(&arrived), turn);
+                let back = arrived.map(|p| turn.apply_to_point(p, (100, 60)));
                 assert_eq!(back, upright);
             }
         }
@@ -343,7 +343,7 @@ mod tests {
             quarter_turns: (4 - turn.quarter_turns) % 4,
             mirrored: false,
         }
-        .point(p, (turned.width, turned.height));
+        .apply_to_point(p, (turned.width, turned.height));
         if turn.mirrored {
             Point::new(100.0 - undone.x, undone.y)
         } else {
@@ -358,7 +358,11 @@ mod tests {
             "7408122F1204159UTO<<<<<<<<<<<6",
             "I<UT0D231458907<<<",
         ] {
-            assert!(likeness(zone) >= SEED_LIKENESS, "{zone}: {}", likeness(zone));
+            assert!(
+                mrz_likeness(zone) >= SEED_LIKENESS,
+                "{zone}: {}",
+                mrz_likeness(zone)
+            );
         }
         for text in [
             "Date of birth / Date de naissance",
@@ -368,7 +372,11 @@ mod tests {
             "",
             "---",
         ] {
-            assert!(likeness(text) < SEED_LIKENESS, "{text}: {}", likeness(text));
+            assert!(
+                mrz_likeness(text) < SEED_LIKENESS,
+                "{text}: {}",
+                mrz_likeness(text)
+            );
         }
     }
 

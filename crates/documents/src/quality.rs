@@ -34,12 +34,12 @@ pub(crate) fn issues(picture: &Picture, lines: &[Line]) -> Vec<QualityIssue> {
             "Move closer, so that the document fills the picture, and send the original file instead of a reduced copy.",
         ),
         (
-            blurred(&luma, lines),
+            is_blurred(&luma, lines),
             "blurred",
             "Hold the camera still, wait until it has focused, and take the picture again.",
         ),
         (
-            glare(&luma, lines),
+            has_glare(&luma, lines),
             "glare",
             "Turn off the flash and tilt the document until no light is reflected in it.",
         ),
@@ -74,7 +74,7 @@ fn median_height(lines: &[Line]) -> Option<f32> {
 }
 
 /// Whether the text is hard to read and most lines have no steep edge.
-fn blurred(luma: &Luma, lines: &[Line]) -> bool {
+fn is_blurred(luma: &Luma, lines: &[Line]) -> bool {
     let (sum, weight) = lines.iter().fold((0.0, 0.0), |(sum, weight), line| {
         let length = line.quad.length();
         (sum + line.read.confidence * length, weight + length)
@@ -108,7 +108,7 @@ fn steepness(luma: &Luma, line: &Line) -> Option<f32> {
 }
 
 /// Whether part of the text's area is blown out while most of the area is not.
-fn glare(luma: &Luma, lines: &[Line]) -> bool {
+fn has_glare(luma: &Luma, lines: &[Line]) -> bool {
     const GRID: u32 = 24;
     let bounds: Vec<[f32; 4]> = lines.iter().map(|l| l.quad.bounds()).collect();
     if bounds.len() < 3 {
@@ -177,13 +177,13 @@ fn cut_off(picture: &Picture, lines: &[Line]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ocr::{Quad, Recognised, ctc::Emissions};
+    use crate::ocr::{Quad, RecognisedText, ctc::Emissions};
     use imaging::Point;
 
     fn line(x: f32, y: f32, confidence: f32) -> Line {
         Line {
             quad: Quad::around(Point::new(x, y), Point::new(1.0, 0.0), 200.0, 20.0),
-            read: Recognised {
+            read: RecognisedText {
                 text: "SPECIMEN".into(),
                 confidence,
                 emissions: Emissions::default(),

@@ -16,9 +16,9 @@ use imaging::{Picture, Point};
 use inference::Models;
 use reference::DocumentType;
 
-use crate::barcode::{Work, read_barcodes};
+use crate::barcode::{WorkBudget, read_barcodes};
 use crate::locate::{self, Line, Turn};
-use crate::ocr::{Ocr, OcrError, Quad, Recognised, TextRegion, View};
+use crate::ocr::{Ocr, OcrError, Quad, RecognisedText, TextRegion, View};
 use crate::reading::{DocumentReading, TextLine};
 use crate::{fields, quality, visual, zone};
 
@@ -91,7 +91,7 @@ const LONG_ASPECT: f32 = 14.0;
 /// The factor by which long lines are narrowed.
 const LONG_SQUEEZE: f32 = 0.75;
 /// The work limits for a barcode that is expected and for one that is only possible.
-const BARCODE_WORK: [Work; 2] = [Work::pixels(60_000_000), Work::pixels(10_000_000)];
+const BARCODE_WORK: [WorkBudget; 2] = [WorkBudget::pixels(60_000_000), WorkBudget::pixels(10_000_000)];
 
 impl DocumentEngine {
     /// Creates an engine from loaded models.
@@ -110,7 +110,7 @@ impl DocumentEngine {
     /// # Errors
     /// Fails when a model does not run.
     pub fn read(&self, picture: &Picture, hints: &ReadHints) -> Result<DocumentReading, ReadError> {
-        let mut clock = Clock::start();
+        let mut clock = StageTimer::start();
         let working = working_picture(picture);
         let size = (working.width, working.height);
         let regions = self.detect(&working)?;
@@ -126,7 +126,11 @@ impl DocumentEngine {
 
         let mut mrz = zone::read(&self.ocr, &page, locate::mrz_rows(&lines))?;
         if hints.expect_mrz && !mrz.as_ref().is_some_and(|mrz| mrz.valid) {
-            let across = zone::read(&self.ocr, &page, self.rows_across(&page, turn, &regions, size)?)?;
+            let across = zone::read(
+                &self.ocr,
+                &page,
+                self.find_crosswise_mrz_rows(&page, turn, &regions, size)?,
+            )?;
             if across
                 .as_ref()
                 .is_some_and(|across| across.valid || mrz.is_none())
@@ -135,7 +139,7 @@ impl DocumentEngine {
             }
         }
         if let Some(mrz) = &mut mrz {
-            zone::confirm(mrz, &lines);
+            zone::confirm_by_visual_zone(mrz, &lines);
         }
         clock.lap("mrz");
 
@@ -163,7 +167,7 @@ impl DocumentEngine {
         );
         reading.kind = visual.kind;
         reading.visual.clone_from(&visual.fields);
-        reading.fields = fields::merged(reading.mrz.as_ref(), reading.aamva(), visual.fields);
+        reading.fields = fields::merge_fields(reading.mrz.as_ref(), reading.aamva(), visual.fields);
         clock.lap("fields");
         reading.quality = quality::issues(&page, &lines);
         clock.lap("quality");
@@ -220,21 +224,21 @@ impl DocumentEngine {
         for region in &mut chosen {
             region.quad = along_page(region.quad, across);
         }
-        let (sense, mut known) = self.sense(picture, &chosen)?;
+        let (sense, mut probe_readings) = self.detect_text_direction(picture, &chosen)?;
         let probe = Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 9.0, 3.0);
-        let turn = Turn::for_sense_of(&sense.apply(&along_page(probe, across)));
+        let turn = Turn::to_upright(&sense.apply(&along_page(probe, across)));
         let mut lines = Vec::with_capacity(chosen.len());
         let mut budget = MAX_TOTAL_ASPECT;
         for (at, region) in chosen.iter().enumerate() {
             let quad = sense.apply(&region.quad);
-            let read = match known.remove(&at) {
+            let read = match probe_readings.remove(&at) {
                 Some(read) => read,
                 None if budget > 0.0 => self.recognise(picture, &quad)?,
                 None => continue,
             };
             budget -= quad.aspect();
             lines.push(Line {
-                quad: quad.map(|p| turn.point(p, (picture.width, picture.height))),
+                quad: quad.map(|p| turn.apply_to_point(p, (picture.width, picture.height))),
                 read,
             });
         }
@@ -242,7 +246,7 @@ impl DocumentEngine {
         Ok((turn, lines))
     }
 
-    fn recognise(&self, picture: &Picture, quad: &Quad) -> Result<Recognised, OcrError> {
+    fn recognise(&self, picture: &Picture, quad: &Quad) -> Result<RecognisedText, OcrError> {
         let squeeze = if quad.aspect() > LONG_ASPECT {
             LONG_SQUEEZE
         } else {
@@ -253,11 +257,11 @@ impl DocumentEngine {
 
     /// Finds the direction of the text by reading a few clear lines. Also returns those readings, by region
     /// index.
-    fn sense(
+    fn detect_text_direction(
         &self,
         picture: &Picture,
         regions: &[TextRegion],
-    ) -> Result<(Sense, HashMap<usize, Recognised>), OcrError> {
+    ) -> Result<(TextDirection, HashMap<usize, RecognisedText>), OcrError> {
         const PROBES: usize = 4;
         /// From this mean confidence on, the remaining directions are not tried.
         const SURE: f32 = 0.9;
@@ -270,7 +274,7 @@ impl DocumentEngine {
         if probes.is_empty() {
             probes = (0..regions.len()).take(PROBES).collect();
         }
-        let read = |sense: Sense| -> Result<(f32, HashMap<usize, Recognised>), OcrError> {
+        let read = |sense: TextDirection| -> Result<(f32, HashMap<usize, RecognisedText>), OcrError> {
             let (mut sum, mut weight, mut reads) = (0.0, 0.0, HashMap::new());
             for &at in &probes {
                 let read = self.recognise(picture, &sense.apply(&regions[at].quad))?;
@@ -282,12 +286,12 @@ impl DocumentEngine {
             }
             Ok((if weight > 0.0 { sum / weight } else { 0.0 }, reads))
         };
-        let (mut score, reads) = read(Sense::Plain)?;
-        let mut best = (Sense::Plain, reads);
+        let (mut score, reads) = read(TextDirection::Plain)?;
+        let mut best = (TextDirection::Plain, reads);
         for (sense, unless_above) in [
-            (Sense::UpsideDown, SURE),
-            (Sense::Mirrored, POOR),
-            (Sense::MirroredUpsideDown, POOR),
+            (TextDirection::UpsideDown, SURE),
+            (TextDirection::Mirrored, POOR),
+            (TextDirection::MirroredUpsideDown, POOR),
         ] {
             if probes.is_empty() || score >= unless_above {
                 break;
@@ -303,7 +307,7 @@ impl DocumentEngine {
 
     /// Reads rows of a machine-readable zone at right angles to the page's other text, as on a passport
     /// photographed open.
-    fn rows_across(
+    fn find_crosswise_mrz_rows(
         &self,
         page: &Picture,
         turn: Turn,
@@ -319,7 +323,7 @@ impl DocumentEngine {
                 .filter(|r| r.quad.aspect() > 9.0 && locate::is_across(&r.quad) != across)
                 .take(8)
             {
-                let quad = region.quad.map(|p| turn.point(p, size));
+                let quad = region.quad.map(|p| turn.apply_to_point(p, size));
                 let quad = if turn.mirrored { quad.mirrored() } else { quad };
                 let quad = if upside_down { quad.upside_down() } else { quad };
                 lines.push(Line {
@@ -338,14 +342,14 @@ impl DocumentEngine {
 
 /// How text runs compared with the order of its quad's corners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sense {
+enum TextDirection {
     Plain,
     UpsideDown,
     Mirrored,
     MirroredUpsideDown,
 }
 
-impl Sense {
+impl TextDirection {
     fn apply(self, quad: &Quad) -> Quad {
         match self {
             Self::Plain => *quad,
@@ -357,13 +361,13 @@ impl Sense {
 }
 
 /// Measures the milliseconds that each stage takes.
-struct Clock {
+struct StageTimer {
     start: Instant,
     last: Instant,
     laps: BTreeMap<String, f64>,
 }
 
-impl Clock {
+impl StageTimer {
     fn start() -> Self {
         let now = Instant::now();
         Self {

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use imaging::{Picture, Point};
 use reference::icao;
 
-use crate::locate::{Line, Row, likeness};
+use crate::locate::{Line, Row, mrz_likeness};
 use crate::mrz;
 use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOL_COUNT, SYMBOLS};
 use crate::ocr::{Ocr, OcrError, Quad, View};
@@ -25,7 +25,7 @@ const SQUEEZE: f32 = 0.8;
 /// The views, in the order in which they are tried.
 const VIEWS: [View; 3] = [View::Colour, View::Ink, View::SoftInk];
 /// Characters with a lower probability are no candidates for `mrz::repair`.
-const LEAST: f32 = 1e-3;
+const MIN_CANDIDATE_PROBABILITY: f32 = 1e-3;
 /// If a character is farther than this from its place, in character pitches, the reading is uncertain.
 const MISFIT: f32 = 0.9;
 /// A view's weight falls by the factor e for each this many nats by which it is less clear than the clearest
@@ -64,7 +64,7 @@ pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Optio
 
 /// Accepts a valid but slightly uncertain reading if the visual zone agrees. The surname, every given name
 /// and the document number must be printed outside the machine-readable zone.
-pub(crate) fn confirm(mrz: &mut MrzReading, lines: &[Line]) {
+pub(crate) fn confirm_by_visual_zone(mrz: &mut MrzReading, lines: &[Line]) {
     let open = mrz.valid && !mrz.accepted && mrz.margin.is_some_and(|margin| margin > CONFIRMABLE);
     let harmless =
         |w: &MrzWarning| matches!(w, MrzWarning::UncertainReading | MrzWarning::NameMayBeTruncated);
@@ -74,7 +74,7 @@ pub(crate) fn confirm(mrz: &mut MrzReading, lines: &[Line]) {
     let printed: Vec<&str> = lines
         .iter()
         .map(|line| line.read.text.as_str())
-        .filter(|t| !t.contains('<') && likeness(t) < 0.6)
+        .filter(|t| !t.contains('<') && mrz_likeness(t) < 0.6)
         .collect();
     let words: HashSet<String> = printed
         .iter()
@@ -243,7 +243,7 @@ fn to_cell(cell: &Cell) -> mrz::Cell {
     let candidates = SYMBOLS
         .iter()
         .zip(cell)
-        .filter(|&(_, &p)| p >= LEAST)
+        .filter(|&(_, &p)| p >= MIN_CANDIDATE_PROBABILITY)
         .map(|(&symbol, p)| (symbol, p.ln()));
     mrz::Cell {
         candidates: candidates.collect(),
@@ -271,22 +271,22 @@ fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Resu
     };
     let (first, last) = (first.quad, last.quad);
     let mut found = false;
-    let look = |quad: Quad| -> Result<Option<ReadRow>, OcrError> {
+    let read_row_at = |quad: Quad| -> Result<Option<ReadRow>, OcrError> {
         let read = ocr.recognise(picture, &quad, View::Colour, SQUEEZE)?;
-        Ok((likeness(&read.text) > 0.35).then(|| ReadRow {
+        Ok((mrz_likeness(&read.text) > 0.35).then(|| ReadRow {
             quad,
             views: vec![read.emissions],
         }))
     };
     for step in &step {
-        if let Some(row) = look(last.map(|p| Point::new(p.x + step.x, p.y + step.y)))? {
+        if let Some(row) = read_row_at(last.map(|p| Point::new(p.x + step.x, p.y + step.y)))? {
             rows.push(row);
             found = true;
             break;
         }
     }
     for step in &step {
-        if let Some(row) = look(first.map(|p| Point::new(p.x - step.x, p.y - step.y)))? {
+        if let Some(row) = read_row_at(first.map(|p| Point::new(p.x - step.x, p.y - step.y)))? {
             rows.insert(0, row);
             found = true;
             break;
@@ -298,11 +298,11 @@ fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ocr::Recognised;
+    use crate::ocr::RecognisedText;
 
     fn line(text: &str) -> Line {
         let quad = Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 90.0, 20.0);
-        let read = Recognised {
+        let read = RecognisedText {
             text: text.into(),
             confidence: 0.9,
             emissions: Emissions::default(),
@@ -322,7 +322,7 @@ mod tests {
         uncertain.warnings = vec![MrzWarning::UncertainReading];
         let accepted = |mrz: &MrzReading, texts: &[&str]| {
             let mut mrz = mrz.clone();
-            confirm(&mut mrz, &texts.iter().map(|t| line(t)).collect::<Vec<_>>());
+            confirm_by_visual_zone(&mut mrz, &texts.iter().map(|t| line(t)).collect::<Vec<_>>());
             mrz.accepted
         };
         assert!(accepted(&uncertain, &["Eriksson", "Anna Maria", "No. L898902C3"]));

@@ -79,7 +79,7 @@ pub fn detect_faces_line(engine: &FaceEngine, line: &str) -> String {
 /// Answers `{"a", "b"}` with `{"a", "b", "error", "similarity", "distance", "match", "timingMs"}`. It
 /// compares each picture's largest significant face at the default threshold.
 pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
-    let mut clock = Clock::start();
+    let mut clock = StageTimer::start();
     let (names, result) = match serde_json::from_str::<TwoFiles>(line) {
         Ok(files) => {
             let result = compare(engine, &files, &mut clock);
@@ -125,9 +125,9 @@ pub fn check_liveness_line(engine: &FaceEngine, line: &str) -> String {
 fn one_file(
     line: &str,
     answer: impl FnOnce(Value, Result<Value, Failure>, Value) -> Value,
-    work: impl FnOnce(&str, &mut Clock) -> Result<Value, Failure>,
+    work: impl FnOnce(&str, &mut StageTimer) -> Result<Value, Failure>,
 ) -> String {
-    let mut clock = Clock::start();
+    let mut clock = StageTimer::start();
     let (file, result) = match serde_json::from_str::<OneFile>(line) {
         Ok(OneFile { file }) => {
             let result = work(&file, &mut clock);
@@ -146,7 +146,7 @@ fn split<T>(result: Result<T, Failure>, otherwise: T) -> (T, Value) {
     }
 }
 
-fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut Clock) -> Result<f32, Failure> {
+fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut StageTimer) -> Result<f32, Failure> {
     let [a, b] = [("a", &files.a), ("b", &files.b)].map(|(side, file)| {
         let (_, reading) = read(engine, file, clock)?;
         let embedding = reading.main().and_then(|face| face.embedding.clone());
@@ -159,7 +159,7 @@ fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut Clock) -> Result<f
 }
 
 /// Decodes the file's picture and finds its faces.
-fn read(engine: &FaceEngine, file: &str, clock: &mut Clock) -> Result<(Picture, FaceReading), Failure> {
+fn read(engine: &FaceEngine, file: &str, clock: &mut StageTimer) -> Result<(Picture, FaceReading), Failure> {
     let picture = clock.time("decode", || decode(file))?;
     let reading = clock.time("faces", || engine.analyse(&picture, PictureKind::Selfie))?;
     Ok((picture, reading))
@@ -209,12 +209,12 @@ fn face_json(face: &Face) -> Value {
 }
 
 /// Milliseconds per stage, and in total.
-struct Clock {
+struct StageTimer {
     start: Instant,
     stages: serde_json::Map<String, Value>,
 }
 
-impl Clock {
+impl StageTimer {
     fn start() -> Self {
         Self {
             start: Instant::now(),

@@ -28,7 +28,7 @@ const SAME_BY_INSIDE: f32 = 0.6;
 /// The score from which a box may be a face. Dogs and printed patterns score up to 0.59.
 pub(crate) const MIN_SCORE: f32 = 0.65;
 /// The smallest face that the detector finds, as a share of the window's side: 20 of 256 pixels.
-pub(crate) const SMALLEST_SEEN: f32 = 0.08;
+pub(crate) const MIN_DETECTABLE_SIDE: f32 = 0.08;
 /// Larger pictures are searched in a copy reduced to this longer side. Three tiles per side then suffice for
 /// the smallest face that is significant.
 const SEARCH_SIDE: u32 = 1280;
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
     pub(crate) fn frame(&self, quarter_turns: u32, margin: f32) -> Result<Vec<Detection>, FaceError> {
         let (width, height) = (self.small.width as f32, self.small.height as f32);
         let side = width.max(height) * (1.0 + margin);
-        self.look(Window::square(
+        self.detect_in_window(Window::square(
             Point::new(width / 2.0, height / 2.0),
             side,
             turned(quarter_turns),
@@ -88,7 +88,7 @@ impl<'a> Search<'a> {
         let mut found = Vec::new();
         for y in tile_centres(height, side) {
             for x in tile_centres(width, side) {
-                found.extend(self.look(Window::square(
+                found.extend(self.detect_in_window(Window::square(
                     Point::new(x, y),
                     side,
                     turned(quarter_turns),
@@ -99,7 +99,7 @@ impl<'a> Search<'a> {
         Ok(found)
     }
 
-    fn look(&self, window: Window) -> Result<Vec<Detection>, FaceError> {
+    fn detect_in_window(&self, window: Window) -> Result<Vec<Detection>, FaceError> {
         let view = window.cut(&self.small);
         let data: Vec<f32> = view
             .pixels
@@ -121,7 +121,7 @@ impl<'a> Search<'a> {
         if rows.len() != ANCHORS * ROW {
             return Err(FaceError::UnexpectedAnswer(ModelName::FaceDetector.as_str()));
         }
-        let mut found = merged(decode(rows, &window));
+        let mut found = suppress_duplicates(decode(rows, &window));
         for detection in &mut found {
             detection.centre = Point::new(detection.centre.x * self.scale, detection.centre.y * self.scale);
             detection.side *= self.scale;
@@ -186,7 +186,7 @@ fn decode(rows: &[f32], window: &Window) -> Vec<Detection> {
 }
 
 /// Non-maximum suppression: of several detections of one face, the best remains.
-pub(crate) fn merged(mut detections: Vec<Detection>) -> Vec<Detection> {
+pub(crate) fn suppress_duplicates(mut detections: Vec<Detection>) -> Vec<Detection> {
     detections.sort_by(|a, b| b.score.total_cmp(&a.score));
     let mut kept: Vec<Detection> = Vec::new();
     for detection in detections {
@@ -261,7 +261,7 @@ mod tests {
             at(110.0, 90.0, 25.0, 0.99),
             at(300.0, 100.0, 60.0, 0.7),
         ];
-        let kept = merged([vec![face], others.to_vec()].concat());
+        let kept = suppress_duplicates([vec![face], others.to_vec()].concat());
         assert_eq!(kept, [others[1], others[2]]);
     }
 

@@ -6,14 +6,14 @@ use imaging::Picture;
 use inference::{ModelName, Models};
 
 use crate::align::{chip, embed};
-use crate::detector::{Detection, SMALLEST_SEEN, Search, merged};
+use crate::detector::{Detection, MIN_DETECTABLE_SIDE, Search, suppress_duplicates};
 use crate::error::FaceError;
 use crate::kind::PictureKind;
 use crate::liveness::{self, Liveness};
-use crate::mesh::{MIN_FLAG, Mesh};
-use crate::quality::{self, Light, Measured};
+use crate::mesh::{MIN_FACE_PROBABILITY, Mesh};
+use crate::quality::{self, FaceMeasurements, Light};
 use crate::reading::{Eyes, Face, FaceReading};
-use crate::significance::{BACKGROUND_SIDE, Seen, foreground, is_ghost};
+use crate::significance::{BACKGROUND_SIDE, FaceCandidate, foreground, is_ghost};
 
 /// At most this many detections are confirmed by a mesh, so that a crowd does not take seconds.
 const MAX_MESHES: usize = 64;
@@ -49,7 +49,7 @@ impl FaceEngine {
     /// Fails when a model does not run.
     pub fn analyse(&self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, FaceError> {
         let found = self.confirmed(picture, self.detections(picture, kind)?)?;
-        let sides: Vec<f32> = found.iter().map(Found::side).collect();
+        let sides: Vec<f32> = found.iter().map(ConfirmedFace::side).collect();
         let in_foreground = foreground(&sides);
 
         let mut faces = Vec::with_capacity(found.len());
@@ -57,10 +57,10 @@ impl FaceEngine {
             faces.push(self.face(picture, kind, found, place < in_foreground, place < MAX_EMBEDDED)?);
         }
         if kind == PictureKind::Document {
-            let seen: Vec<Seen<'_>> = faces
+            let seen: Vec<FaceCandidate<'_>> = faces
                 .iter()
                 .zip(&sides)
-                .map(|(face, &side)| Seen {
+                .map(|(face, &side)| FaceCandidate {
                     side,
                     embedding: face.embedding.as_ref(),
                 })
@@ -99,7 +99,7 @@ impl FaceEngine {
         let turn = best.map_or(0, |face| quarter_turns(face.angle));
         let mut seen = width.max(height);
         for fraction in TILES {
-            if counts >= SMALLEST_SEEN * seen {
+            if counts >= MIN_DETECTABLE_SIDE * seen {
                 break;
             }
             found.extend(search.tiles(turn, fraction)?);
@@ -110,20 +110,24 @@ impl FaceEngine {
                 found.extend(search.frame(0, margin)?);
             }
         }
-        Ok(merged(found))
+        Ok(suppress_duplicates(found))
     }
 
     /// The detections that the mesh confirms, each face once, largest first.
-    fn confirmed(&self, picture: &Picture, detections: Vec<Detection>) -> Result<Vec<Found>, FaceError> {
+    fn confirmed(
+        &self,
+        picture: &Picture,
+        detections: Vec<Detection>,
+    ) -> Result<Vec<ConfirmedFace>, FaceError> {
         let mut confirmed = Vec::new();
         for detection in detections.into_iter().take(MAX_MESHES) {
             let mesh = Mesh::of(&self.models, picture, &detection)?;
-            if mesh.flag >= MIN_FLAG {
-                confirmed.push(Found { detection, mesh });
+            if mesh.face_probability >= MIN_FACE_PROBABILITY {
+                confirmed.push(ConfirmedFace { detection, mesh });
             }
         }
         confirmed.sort_by(|a, b| b.side().total_cmp(&a.side()));
-        let mut distinct: Vec<Found> = Vec::new();
+        let mut distinct: Vec<ConfirmedFace> = Vec::new();
         for found in confirmed {
             if !distinct.iter().any(|larger| larger.covers(&found)) {
                 distinct.push(found);
@@ -136,7 +140,7 @@ impl FaceEngine {
         &self,
         picture: &Picture,
         kind: PictureKind,
-        found: &Found,
+        found: &ConfirmedFace,
         significant: bool,
         embedded: bool,
     ) -> Result<Face, FaceError> {
@@ -149,7 +153,7 @@ impl FaceEngine {
             None
         };
         let chip = chip(picture, &points);
-        let measured = chip.map(|chip| Measured {
+        let measured = chip.map(|chip| FaceMeasurements {
             inter_eye: mesh.inter_eye(),
             pose: mesh.pose(),
             eye_openness: mesh.eye_openness().into_iter().fold(0.0, f32::max),
@@ -176,12 +180,12 @@ impl FaceEngine {
 }
 
 /// A confirmed face.
-struct Found {
+struct ConfirmedFace {
     detection: Detection,
     mesh: Mesh,
 }
 
-impl Found {
+impl ConfirmedFace {
     fn side(&self) -> f32 {
         let [left, top, right, bottom] = self.mesh.bounds();
         ((right - left) * (bottom - top)).max(0.0).sqrt()

@@ -28,7 +28,7 @@ pub struct Hit {
 /// The embedding was computed by another model than those in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the face was embedded by another model than the index holds")]
-pub struct OtherModel;
+pub struct ModelMismatch;
 
 /// Faces by facemap id; see the module's documentation.
 #[derive(Debug, Default, Clone)]
@@ -62,11 +62,11 @@ impl FaceIndex {
     ///
     /// # Errors
     /// Fails if the index has faces of another model.
-    pub fn insert(&mut self, facemap: Uuid, face: &Embedding) -> Result<(), OtherModel> {
+    pub fn insert(&mut self, facemap: Uuid, face: &Embedding) -> Result<(), ModelMismatch> {
         if self.is_empty() {
             self.version = Some(face.version().to_owned());
         } else if self.version.as_deref() != Some(face.version()) {
-            return Err(OtherModel);
+            return Err(ModelMismatch);
         }
         let (coarse, error) = quantised(face.values());
         self.worst_error = self.worst_error.max(error);
@@ -97,12 +97,12 @@ impl FaceIndex {
     ///
     /// # Errors
     /// Fails if the index has faces of another model.
-    pub fn search(&self, face: &Embedding, within: f32) -> Result<Vec<Hit>, OtherModel> {
+    pub fn search(&self, face: &Embedding, within: f32) -> Result<Vec<Hit>, ModelMismatch> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
         if self.version.as_deref() != Some(face.version()) {
-            return Err(OtherModel);
+            return Err(ModelMismatch);
         }
         let (query, error) = quantised(face.values());
         // By the triangle inequality, no face beyond this 8-bit distance can be within `within`. The last
@@ -226,8 +226,8 @@ mod tests {
         let other = Embedding::new("ba9876543210", [0.0; EMBEDDING_LEN]).expect("valid");
         assert_eq!(index.search(&other, 1.0), Ok(Vec::new()));
         index.insert(Uuid::nil(), &noise(1)).expect("first");
-        assert_eq!(index.insert(Uuid::nil(), &other), Err(OtherModel));
-        assert_eq!(index.search(&other, 1.0), Err(OtherModel));
+        assert_eq!(index.insert(Uuid::nil(), &other), Err(ModelMismatch));
+        assert_eq!(index.search(&other, 1.0), Err(ModelMismatch));
         index.remove(Uuid::nil());
         index
             .insert(Uuid::nil(), &other)

@@ -20,7 +20,7 @@ const POINTS: usize = 468;
 const MARGIN: f32 = 1.5;
 
 /// The probability from which the mesh confirms a face.
-pub(crate) const MIN_FLAG: f32 = 0.5;
+pub(crate) const MIN_FACE_PROBABILITY: f32 = 0.5;
 
 /// Outer and inner corner of the person's right eye (on the left in a picture that is not mirrored).
 const RIGHT_EYE: [usize; 2] = [33, 133];
@@ -50,21 +50,23 @@ pub struct Pose {
 pub(crate) struct Mesh {
     points: Vec<[f32; 3]>,
     /// The model's probability that the window contains a face.
-    pub(crate) flag: f32,
+    pub(crate) face_probability: f32,
 }
 
 impl Mesh {
     /// Computes the mesh of a detected face.
     pub(crate) fn of(models: &Models, picture: &Picture, found: &Detection) -> Result<Self, FaceError> {
         let rough = Window::square(found.centre, found.side * MARGIN, found.angle, SIZE);
-        let first = Self::through(models, picture, &rough)?;
+        let first = Self::run_in_window(models, picture, &rough)?;
         match first.window() {
-            Some(refined) if first.flag >= MIN_FLAG / 2.0 => Self::through(models, picture, &refined),
+            Some(refined) if first.face_probability >= MIN_FACE_PROBABILITY / 2.0 => {
+                Self::run_in_window(models, picture, &refined)
+            }
             _ => Ok(first),
         }
     }
 
-    fn through(models: &Models, picture: &Picture, window: &Window) -> Result<Self, FaceError> {
+    fn run_in_window(models: &Models, picture: &Picture, window: &Window) -> Result<Self, FaceError> {
         let view = window.cut(picture);
         let data: Vec<f32> = view
             .pixels
@@ -93,7 +95,7 @@ impl Mesh {
         // With a probability of zero the face is not confirmed, so the points are never used.
         Ok(Self {
             points,
-            flag: if finite && flag.is_finite() { flag } else { 0.0 },
+            face_probability: if finite && flag.is_finite() { flag } else { 0.0 },
         })
     }
 
@@ -226,7 +228,10 @@ pub(crate) mod tests {
             .iter_mut()
             .filter(|p| **p == [0.0; 3])
             .for_each(|p| *p = rest);
-        Mesh { points, flag: 1.0 }
+        Mesh {
+            points,
+            face_probability: 1.0,
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct QualityIssue {
 
 /// The measurements of a face.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Measured {
+pub(crate) struct FaceMeasurements {
     /// Distance between the eyes' centres in pixels.
     pub(crate) inter_eye: f32,
     pub(crate) pose: Pose,
@@ -63,8 +63,8 @@ const MIN_EYE_OPENNESS: f32 = 0.1;
 const MIN_INSIDE: f32 = 0.9;
 
 /// The issues of a face, in the order of severity.
-pub(crate) fn issues(measured: &Measured, kind: PictureKind) -> Vec<QualityIssue> {
-    let Measured {
+pub(crate) fn issues(measured: &FaceMeasurements, kind: PictureKind) -> Vec<QualityIssue> {
+    let FaceMeasurements {
         inter_eye,
         pose,
         eye_openness,
@@ -170,7 +170,7 @@ impl Light {
 mod tests {
     use super::*;
 
-    const GOOD: Measured = Measured {
+    const GOOD: FaceMeasurements = FaceMeasurements {
         inter_eye: 120.0,
         pose: Pose {
             yaw: 3.0,
@@ -189,15 +189,15 @@ mod tests {
 
     #[test]
     fn every_fault_is_named_and_a_good_face_has_none() {
-        let pose = |yaw, pitch, roll| Measured {
+        let pose = |yaw, pitch, roll| FaceMeasurements {
             pose: Pose { yaw, pitch, roll },
             ..GOOD
         };
-        let light = |light| Measured { light, ..GOOD };
-        let cases: [(Measured, PictureKind, &[&str]); 14] = [
+        let light = |light| FaceMeasurements { light, ..GOOD };
+        let cases: [(FaceMeasurements, PictureKind, &[&str]); 14] = [
             (GOOD, PictureKind::Selfie, &[]),
             (
-                Measured {
+                FaceMeasurements {
                     inter_eye: 45.0,
                     ..GOOD
                 },
@@ -205,7 +205,7 @@ mod tests {
                 &["face-too-small"],
             ),
             (
-                Measured {
+                FaceMeasurements {
                     inter_eye: 45.0,
                     ..GOOD
                 },
@@ -213,7 +213,7 @@ mod tests {
                 &[],
             ),
             (
-                Measured {
+                FaceMeasurements {
                     inter_eye: 20.0,
                     ..GOOD
                 },
@@ -221,7 +221,7 @@ mod tests {
                 &["face-too-small"],
             ),
             (
-                Measured { inside: 0.7, ..GOOD },
+                FaceMeasurements { inside: 0.7, ..GOOD },
                 PictureKind::Selfie,
                 &["cut-off"],
             ),
@@ -230,7 +230,7 @@ mod tests {
             (pose(0.0, 0.0, 90.0), PictureKind::Selfie, &["tilted"]),
             (pose(0.0, 0.0, 90.0), PictureKind::Document, &[]),
             (
-                Measured {
+                FaceMeasurements {
                     eye_openness: 0.02,
                     ..GOOD
                 },

@@ -13,7 +13,7 @@ const GHOST_DISTANCE: f32 = 0.65;
 const GHOST_SIDE: f32 = 1.0;
 
 /// The data of a face that decides its significance.
-pub(crate) struct Seen<'a> {
+pub(crate) struct FaceCandidate<'a> {
     /// The face's side in pixels.
     pub(crate) side: f32,
     pub(crate) embedding: Option<&'a Embedding>,
@@ -29,7 +29,7 @@ pub(crate) fn foreground(sides: &[f32]) -> usize {
 }
 
 /// Whether the face at `index` repeats the first face.
-pub(crate) fn is_ghost(faces: &[Seen<'_>], index: usize) -> bool {
+pub(crate) fn is_ghost(faces: &[FaceCandidate<'_>], index: usize) -> bool {
     let (Some(main), Some(face)) = (faces.first(), faces.get(index)) else {
         return false;
     };
@@ -66,7 +66,7 @@ mod tests {
             Embedding::new("0123456789ab", values).expect("valid")
         };
         let (portrait, ghost, stranger) = (face(0.0), face(0.5), face(0.9));
-        let seen = |side: f32, embedding| Seen {
+        let seen = |side: f32, embedding| FaceCandidate {
             side,
             embedding: Some(embedding),
         };
@@ -74,7 +74,7 @@ mod tests {
             seen(200.0, &portrait),
             seen(90.0, &ghost),
             seen(90.0, &stranger),
-            Seen {
+            FaceCandidate {
                 side: 90.0,
                 embedding: None,
             },

@@ -100,7 +100,7 @@ fn find_modules(entry: &str) -> Vec<String> {
         next += 1;
         let Some(file) = file(&module) else { continue };
         for import in imports(&String::from_utf8_lossy(&file.data)) {
-            let path = beside(&module, import);
+            let path = resolve_path(&module, import);
             if !found.contains(&path) {
                 found.push(path);
             }
@@ -127,7 +127,7 @@ fn imports(source: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Resolves a relative path against the file that contains it.
-fn beside(file: &str, path: &str) -> String {
+fn resolve_path(file: &str, path: &str) -> String {
     let mut parts: Vec<&str> = file.split('/').collect();
     parts.pop();
     for part in path.split('/') {
@@ -156,14 +156,14 @@ pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Re
         .then(|| file(path))
         .flatten()
         .ok_or_else(absent)?;
-    let caching = files::caching(claimed, &version());
+    let caching = files::cache_control(claimed, &version());
     Ok(prepared(path, file).answer(caching, &headers))
 }
 
 /// A hashed and compressed file. `path` is its name, and determines the media type.
 pub fn prepared(path: &str, file: EmbeddedFile) -> File {
     let hash = hex::encode(&file.metadata.sha256_hash()[..16]);
-    files::prepared(path, &hash, || {
+    files::get_or_prepare(path, &hash, || {
         File::new(media_type(path), bytes(file.data), &hash).compressed()
     })
 }
@@ -201,7 +201,7 @@ pub async fn guidance(
     let stamp = format!("{} {changed:?}", found.len());
     let prepare = move || {
         let key = format!("guidance/{name}");
-        files::try_prepared(&key, &stamp, || {
+        files::try_get_or_prepare(&key, &stamp, || {
             let bytes = std::fs::read(&path)?;
             let hash = hex::encode(&Sha256::digest(&bytes)[..16]);
             Ok(File::new(media_type(&name), bytes.into(), &hash).compressed())
@@ -210,7 +210,7 @@ pub async fn guidance(
     let file = spawn_blocking(prepare).await.map_err(Problem::internal)?;
     Ok(file
         .map_err(|_: std::io::Error| absent())?
-        .answer(files::ASK_AGAIN, &headers))
+        .answer(files::REVALIDATE, &headers))
 }
 
 fn guidance_dir(app: &App) -> Option<PathBuf> {

@@ -102,7 +102,7 @@ impl DocumentsBody {
 
 /// The responses that the endpoints would give for a session of a Flow. The page of a preview contains them,
 /// because it sends no requests.
-pub fn rehearsed(current: Current, offers: Vec<CountryOffer>) -> Result<Value, Problem> {
+pub fn preview_responses(current: Current, offers: Vec<CountryOffer>) -> Result<Value, Problem> {
     Ok(json!({
         "current": CurrentBody::try_from(current)?,
         "documents": DocumentsBody::new(None, offers),

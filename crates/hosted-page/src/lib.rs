@@ -22,7 +22,7 @@ use tower_http::compression::CompressionLayer;
 pub fn router(app: Shared) -> Router<Shared> {
     Router::new()
         .route("/verify", get(page::page))
-        .route_layer(from_fn_with_state(app, gate::visitors))
+        .route_layer(from_fn_with_state(app, gate::limit_page))
         .layer(CompressionLayer::new())
         .route("/verify/logo/{shortId}", get(page::logo))
         .route("/verify/assets/guidance/{file}", get(assets::guidance))

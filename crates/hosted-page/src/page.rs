@@ -33,7 +33,7 @@ use super::assets;
 use super::locale::Locale;
 use super::template::{Value, escape, render, script_json};
 use crate::bodies::{MerchantBody, PreviewBody};
-use crate::endpoints::rehearsed;
+use crate::endpoints::preview_responses;
 
 /// The data that the page is rendered from.
 struct Visit {
@@ -90,7 +90,7 @@ pub fn preview(merchant: Merchant, rehearsal: Rehearsal, headers: &HeaderMap) ->
         merchant: Some(merchant),
         return_url: None,
         origin: None,
-        rehearsal: Some(rehearsed(current, offers)?),
+        rehearsal: Some(preview_responses(current, offers)?),
     };
     let preview = visit.found.as_ref().and_then(|found| found.as_ref().ok());
     let mut response = Html(html(&visit, "open", preview, css.as_deref())).into_response();
@@ -452,7 +452,7 @@ pub async fn logo(
         None => None,
     };
     let logo = logo.ok_or_else(|| Problem::not_found("No such logo"))?;
-    let caching = files::caching(assets::version_of(&uri), &logo.version);
+    let caching = files::cache_control(assets::version_of(&uri), &logo.version);
     let file = File::new(&logo.media_type, logo.bytes.into(), &logo.version);
     Ok(file.answer(caching, &headers))
 }

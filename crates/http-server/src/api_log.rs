@@ -23,7 +23,7 @@ use service::Shared;
 use service::api_log::{Body as KeptBody, Exchange, MAX_BODY, masked};
 use service::problem::Family;
 use store::Scope;
-use store::api_log::{Call, Line};
+use store::api_log::{Call, CallSummary};
 use uuid::Uuid;
 
 use super::json::is_json;
@@ -31,17 +31,17 @@ use super::request_id::X_REQUEST_ID;
 
 /// Facts about a call that the gate and the handler contribute to its log entry.
 #[derive(Clone, Debug, Default)]
-pub struct Notes(Arc<Noted>);
+pub struct CallContext(Arc<CallContextFields>);
 
 #[derive(Debug, Default)]
-struct Noted {
+struct CallContextFields {
     caller: OnceLock<(Scope, String)>,
     form: OnceLock<Value>,
 }
 
-impl Notes {
+impl CallContext {
     /// Sets the account, the mode and the API key (or session). A call without them is not recorded.
-    pub fn caller(&self, scope: Scope, key: &str) {
+    pub fn set_caller(&self, scope: Scope, key: &str) {
         let _ = self.0.caller.set((scope, key.to_owned()));
     }
 
@@ -51,38 +51,38 @@ impl Notes {
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Notes {
+impl<S: Sync> FromRequestParts<S> for CallContext {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(parts.extensions.get::<Notes>().cloned().unwrap_or_default())
+        Ok(parts.extensions.get::<CallContext>().cloned().unwrap_or_default())
     }
 }
 
 /// A response extension: the log number of the verification that the response reports.
 #[derive(Clone, Copy, Debug)]
-pub struct OfAttempt(pub i64);
+pub struct AttemptLogId(pub i64);
 
 /// How much of a call the log retains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keeps {
+enum CallRetention {
     /// Address and bodies.
     Whole,
     /// Address and bodies, but the bodies are masked if the caller set a label, because a label may name a
     /// person.
-    Unlabelled,
+    MaskedIfLabelled,
     /// The path, the masked request body, and the response body of a refused call.
     Masked,
     /// Like [`Keeps::Masked`], but with the route's pattern instead of the path.
-    Route,
+    MaskedWithoutPath,
 }
 
-fn keeps(route: &str) -> Keeps {
+fn retention_of(route: &str) -> CallRetention {
     match (Family::of(route), route) {
-        (Family::GroupsAndFlows, _) | (_, "/v2/idv/document-requirements") => Keeps::Whole,
-        (Family::Monitoring, _) => Keeps::Unlabelled,
-        (_, "/v2/reports/applicants/byExternalUserId/{externalUserId}") => Keeps::Route,
-        _ => Keeps::Masked,
+        (Family::GroupsAndFlows, _) | (_, "/v2/idv/document-requirements") => CallRetention::Whole,
+        (Family::Monitoring, _) => CallRetention::MaskedIfLabelled,
+        (_, "/v2/reports/applicants/byExternalUserId/{externalUserId}") => CallRetention::MaskedWithoutPath,
+        _ => CallRetention::Masked,
     }
 }
 
@@ -95,28 +95,30 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     if Family::of(&route) == Family::System {
         return next.run(request).await;
     }
-    let keeps = keeps(&route);
+    let keeps = retention_of(&route);
     let address = match keeps {
-        Keeps::Whole | Keeps::Unlabelled => request.uri().path_and_query().map(|address| address.to_string()),
-        Keeps::Masked => Some(request.uri().path().to_owned()),
-        Keeps::Route => None,
+        CallRetention::Whole | CallRetention::MaskedIfLabelled => {
+            request.uri().path_and_query().map(|address| address.to_string())
+        }
+        CallRetention::Masked => Some(request.uri().path().to_owned()),
+        CallRetention::MaskedWithoutPath => None,
     };
     let address = address
         .filter(|address| secret::recognise(address).is_none())
         .unwrap_or_else(|| route.clone());
     let method = request.method().to_string();
-    let notes = Notes::default();
+    let notes = CallContext::default();
     request.extensions_mut().insert(notes.clone());
-    let seen = Arc::new(Mutex::new(Seen::default()));
+    let seen = Arc::new(Mutex::new(BodyPrefix::default()));
     if request
         .headers()
         .get("content-type")
         .is_some_and(|kind| kind.to_str().is_ok_and(is_json))
     {
         request = request.map(|body| {
-            Body::new(Watched {
+            Body::new(PrefixRecorder {
                 body,
-                seen: Arc::clone(&seen),
+                prefix: Arc::clone(&seen),
             })
         });
     }
@@ -130,20 +132,23 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     let sent = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
     let refused = response.status().as_u16() >= 400;
     let answer = match keeps {
-        Keeps::Masked | Keeps::Route if !refused => None,
-        _ => answer_of(&mut response, keeps).await,
+        CallRetention::Masked | CallRetention::MaskedWithoutPath if !refused => None,
+        _ => retained_response_body(&mut response, keeps).await,
     };
     let exchange = Exchange {
         address,
         request: sent.kept(keeps).or_else(|| {
-            let form = notes.0.form.get().filter(|form| !holds_secret(form));
+            let form = notes.0.form.get().filter(|form| !contains_secret(form));
             form.map(as_body)
         }),
         response: answer,
-        log_id: response.extensions().get::<OfAttempt>().map(|attempt| attempt.0),
+        log_id: response
+            .extensions()
+            .get::<AttemptLogId>()
+            .map(|attempt| attempt.0),
     };
     let header = response.headers().get(X_REQUEST_ID);
-    let line = Line {
+    let line = CallSummary {
         id,
         request_id: header
             .and_then(|id| id.to_str().ok())
@@ -159,7 +164,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     match serde_json::to_string(&exchange) {
         Ok(exchange) => app.api_log.record(Call {
             scope,
-            line,
+            summary: line,
             exchange,
         }),
         Err(error) => tracing::warn!(%error, "a call could not be written down for the API log"),
@@ -168,26 +173,28 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
 }
 
 /// The response body as the log retains it, if all of it is in memory. The response itself stays as it was.
-async fn answer_of(response: &mut Response, keeps: Keeps) -> Option<KeptBody> {
+async fn retained_response_body(response: &mut Response, keeps: CallRetention) -> Option<KeptBody> {
     let bytes = response.body().size_hint().exact()?;
     let body = std::mem::take(response.body_mut());
     let whole = axum::body::to_bytes(body, usize::MAX).await.ok()?;
     let kept = match keeps {
-        Keeps::Unlabelled => without_labels(&whole, bytes),
-        Keeps::Whole | Keeps::Masked | Keeps::Route => without_secrets(&whole, bytes),
+        CallRetention::MaskedIfLabelled => mask_if_labelled(&whole, bytes),
+        CallRetention::Whole | CallRetention::Masked | CallRetention::MaskedWithoutPath => {
+            mask_if_secret(&whole, bytes)
+        }
     };
     *response.body_mut() = Body::from(whole);
     kept.filter(|kept| kept.bytes > 0)
 }
 
 /// Whether a name or text in the value looks like a private key or another secret.
-fn holds_secret(value: &Value) -> bool {
+fn contains_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => secret::recognise(text).is_some(),
-        Value::Array(items) => items.iter().any(holds_secret),
+        Value::Array(items) => items.iter().any(contains_secret),
         Value::Object(members) => members
             .iter()
-            .any(|(name, value)| secret::recognise(name).is_some() || holds_secret(value)),
+            .any(|(name, value)| secret::recognise(name).is_some() || contains_secret(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -199,10 +206,10 @@ fn as_body(value: &Value) -> KeptBody {
 
 /// The unchanged body, or the masked body if it contains a secret that was pasted by mistake, which no log
 /// may retain.
-fn without_secrets(body: &[u8], bytes: u64) -> Option<KeptBody> {
+fn mask_if_secret(body: &[u8], bytes: u64) -> Option<KeptBody> {
     let beginning = &body[..body.len().min(MAX_BODY)];
     let is_safe = match serde_json::from_slice(beginning) {
-        Ok(value) => !holds_secret(&value),
+        Ok(value) => !contains_secret(&value),
         Err(_) => secret::recognise(&String::from_utf8_lossy(beginning)).is_none(),
     };
     match is_safe {
@@ -213,10 +220,10 @@ fn without_secrets(body: &[u8], bytes: u64) -> Option<KeptBody> {
 
 /// The unchanged body, or the masked body if the caller labelled the query: a label may name a person, and an
 /// erasure does not reach the log. A body that is not JSON cannot be checked, so the log does not retain it.
-fn without_labels(body: &[u8], bytes: u64) -> Option<KeptBody> {
+fn mask_if_labelled(body: &[u8], bytes: u64) -> Option<KeptBody> {
     let value: Value = serde_json::from_slice(body).ok()?;
     match value["label"].as_str() {
-        None | Some(DEFAULT_LABEL) => without_secrets(body, bytes),
+        None | Some(DEFAULT_LABEL) => mask_if_secret(body, bytes),
         Some(_) => as_masked(body),
     }
 }
@@ -225,34 +232,34 @@ fn without_labels(body: &[u8], bytes: u64) -> Option<KeptBody> {
 /// names and some values.
 fn as_masked(body: &[u8]) -> Option<KeptBody> {
     let masked = masked(&serde_json::from_slice(body).ok()?);
-    (!holds_secret(&masked)).then(|| as_body(&masked))
+    (!contains_secret(&masked)).then(|| as_body(&masked))
 }
 
 /// The beginning of a body that a handler read, and the number of bytes that it read.
 #[derive(Default)]
-struct Seen {
+struct BodyPrefix {
     beginning: Vec<u8>,
     bytes: u64,
 }
 
-impl Seen {
-    fn kept(&self, keeps: Keeps) -> Option<KeptBody> {
+impl BodyPrefix {
+    fn kept(&self, keeps: CallRetention) -> Option<KeptBody> {
         match keeps {
             _ if self.bytes == 0 => None,
-            Keeps::Whole => without_secrets(&self.beginning, self.bytes),
-            Keeps::Unlabelled => without_labels(&self.beginning, self.bytes),
-            Keeps::Masked | Keeps::Route => as_masked(&self.beginning),
+            CallRetention::Whole => mask_if_secret(&self.beginning, self.bytes),
+            CallRetention::MaskedIfLabelled => mask_if_labelled(&self.beginning, self.bytes),
+            CallRetention::Masked | CallRetention::MaskedWithoutPath => as_masked(&self.beginning),
         }
     }
 }
 
 /// A body that copies its beginning while a handler reads it.
-struct Watched {
+struct PrefixRecorder {
     body: Body,
-    seen: Arc<Mutex<Seen>>,
+    prefix: Arc<Mutex<BodyPrefix>>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for PrefixRecorder {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -290,17 +297,23 @@ mod tests {
     #[test]
     fn only_configuration_and_chains_are_kept_whole() {
         for (route, kept) in [
-            ("/v2/public/groups", Keeps::Whole),
-            ("/v2/public/flows/{flowId}", Keeps::Whole),
-            ("/v2/public/transaction-monitoring", Keeps::Unlabelled),
-            ("/v2/idv/document-requirements", Keeps::Whole),
-            ("/v2/idv/verify", Keeps::Masked),
-            ("/v2/sdk/session/web-sdk-link", Keeps::Masked),
-            ("/v2/sdk/session/verification-result/{sessionId}", Keeps::Masked),
-            ("/v2/reports/applicants/{facemapId}", Keeps::Masked),
+            ("/v2/public/groups", CallRetention::Whole),
+            ("/v2/public/flows/{flowId}", CallRetention::Whole),
+            (
+                "/v2/public/transaction-monitoring",
+                CallRetention::MaskedIfLabelled,
+            ),
+            ("/v2/idv/document-requirements", CallRetention::Whole),
+            ("/v2/idv/verify", CallRetention::Masked),
+            ("/v2/sdk/session/web-sdk-link", CallRetention::Masked),
+            (
+                "/v2/sdk/session/verification-result/{sessionId}",
+                CallRetention::Masked,
+            ),
+            ("/v2/reports/applicants/{facemapId}", CallRetention::Masked),
             (
                 "/v2/reports/applicants/byExternalUserId/{externalUserId}",
-                Keeps::Route,
+                CallRetention::MaskedWithoutPath,
             ),
         ] {
             assert_eq!(keeps(route), kept, "{route}");
@@ -311,7 +324,7 @@ mod tests {
     fn a_labelled_query_is_masked() {
         let kept = |body: Value| {
             let text = body.to_string();
-            without_labels(text.as_bytes(), text.len() as u64).map(|body| body.text)
+            mask_if_labelled(text.as_bytes(), text.len() as u64).map(|body| body.text)
         };
         for open in [
             json!({"query": "1A1z"}),
@@ -332,7 +345,7 @@ mod tests {
         let key = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
         let seed = "legal winner thank year wave sausage worth useful legal winner thank yellow";
         let kept = |body: String, keeps| {
-            let seen = Seen {
+            let seen = BodyPrefix {
                 bytes: body.len() as u64,
                 beginning: body.into_bytes(),
             };
@@ -354,11 +367,11 @@ mod tests {
                 json!({secret: 1}),
                 json!([[secret]]),
             ] {
-                for keeps in [Keeps::Whole, Keeps::Masked] {
+                for keeps in [CallRetention::Whole, CallRetention::Masked] {
                     let text = kept(body.to_string(), keeps).unwrap_or_default();
                     assert!(!text.contains(secret) && !text.contains(tail), "{text}");
                 }
-                let answered = without_secrets(body.to_string().as_bytes(), 1);
+                let answered = mask_if_secret(body.to_string().as_bytes(), 1);
                 assert!(answered.is_none_or(|kept| !kept.text.contains(secret) && !kept.text.contains(tail)));
                 // This is not JSON, as if it were truncated.
                 let cut = format!("{body}{{").replace("\\n", "\n");

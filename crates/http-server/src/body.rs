@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use service::problem::{Kind, Problem};
 
 /// How long a body may take to arrive completely.
-const PATIENCE: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the whole body.
 ///
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// 413 as soon as the body exceeds `limit` bytes, 408 if it takes longer than 30 seconds, 400 if it ends
 /// early.
 pub async fn whole(body: Body, limit: usize) -> Result<Bytes, Problem> {
-    within(PATIENCE, body, limit).await
+    within(BODY_TIMEOUT, body, limit).await
 }
 
 async fn within(patience: Duration, body: Body, limit: usize) -> Result<Bytes, Problem> {

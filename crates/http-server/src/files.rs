@@ -20,16 +20,16 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 /// For addresses that name the file's version: their content never changes.
-const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 /// For all other addresses: the browser asks again each time and usually gets 304.
-pub const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
+pub const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// The `Cache-Control` of a file: immutable if the address names the file's current version.
-pub fn caching(claimed: Option<&str>, version: &str) -> HeaderValue {
+pub fn cache_control(claimed: Option<&str>, version: &str) -> HeaderValue {
     if claimed == Some(version) {
-        FOR_EVER
+        IMMUTABLE
     } else {
-        ASK_AGAIN
+        REVALIDATE
     }
 }
 
@@ -110,9 +110,9 @@ fn takes_gzip(part: &str) -> bool {
 }
 
 /// Returns the cached file of this name if it has the same stamp; otherwise prepares and caches it.
-pub fn prepared(name: &str, stamp: &str, prepare: impl FnOnce() -> File) -> File {
+pub fn get_or_prepare(name: &str, stamp: &str, prepare: impl FnOnce() -> File) -> File {
     let prepare = || Ok::<_, Infallible>(prepare());
-    match try_prepared(name, stamp, prepare) {
+    match try_get_or_prepare(name, stamp, prepare) {
         Ok(file) => file,
         Err(never) => match never {},
     }
@@ -123,7 +123,7 @@ pub fn prepared(name: &str, stamp: &str, prepare: impl FnOnce() -> File) -> File
 ///
 /// # Errors
 /// Those of `prepare`.
-pub fn try_prepared<E>(
+pub fn try_get_or_prepare<E>(
     name: &str,
     stamp: &str,
     prepare: impl FnOnce() -> Result<File, E>,
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_known_tag_is_answered_without_the_bytes() {
         let file = |hash| File::new("text/plain", Bytes::from_static(b"x"), hash);
-        let fresh = file("1").answer(ASK_AGAIN, &HeaderMap::new());
+        let fresh = file("1").answer(REVALIDATE, &HeaderMap::new());
         assert_eq!(
             (fresh.status(), &fresh.headers()[CACHE_CONTROL]),
             (StatusCode::OK, &ASK_AGAIN)
@@ -186,7 +186,7 @@ mod tests {
             ("identity", false),
             ("x-gzip", false),
         ] {
-            let answer = file(&[b'a'; 1_000]).answer(ASK_AGAIN, &asked(ACCEPT_ENCODING, accepted));
+            let answer = file(&[b'a'; 1_000]).answer(REVALIDATE, &asked(ACCEPT_ENCODING, accepted));
             assert_eq!(
                 answer.headers().contains_key(CONTENT_ENCODING),
                 expected,
@@ -194,7 +194,7 @@ mod tests {
             );
             assert_eq!(answer.headers()[VARY], "accept-encoding");
         }
-        let small = file(b"a").answer(ASK_AGAIN, &asked(ACCEPT_ENCODING, "gzip"));
+        let small = file(b"a").answer(REVALIDATE, &asked(ACCEPT_ENCODING, "gzip"));
         assert!(!small.headers().contains_key(CONTENT_ENCODING));
     }
 
@@ -212,7 +212,7 @@ mod tests {
             move || Ok(File::new("text/plain", Bytes::from_static(text.as_bytes()), text))
         };
         let stored = |stamp: &str, text| {
-            try_prepared::<io::Error>("test", stamp, file(text))
+            try_get_or_prepare::<io::Error>("test", stamp, file(text))
                 .unwrap()
                 .bytes
         };

@@ -29,9 +29,9 @@ pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 /// the response reach a client that is still sending.
 const MAX_BODY_BYTES: u64 = 160 * 1024 * 1024;
 /// How long a client may take to send a form.
-const PATIENCE: Patience = Patience {
+const TIMEOUTS: Timeouts = Timeouts {
     pause: Duration::from_secs(30),
-    whole: Duration::from_secs(300),
+    total: Duration::from_secs(300),
 };
 /// The value of an allowance without a limit.
 const UNLIMITED: u64 = u64::MAX;
@@ -42,11 +42,11 @@ const DRAIN: Duration = Duration::from_secs(15);
 
 /// How long a client may take to send a body.
 #[derive(Clone, Copy)]
-struct Patience {
+struct Timeouts {
     /// The longest pause between two chunks.
     pause: Duration,
     /// The longest time for the whole body.
-    whole: Duration,
+    total: Duration,
 }
 
 /// The known fields of a form.
@@ -88,11 +88,11 @@ pub async fn read(
     fields: &Fields<'_>,
     spill_dir: &Path,
 ) -> Result<Form, Problem> {
-    read_within(PATIENCE, headers, body, fields, spill_dir).await
+    read_within(TIMEOUTS, headers, body, fields, spill_dir).await
 }
 
 async fn read_within(
-    patience: Patience,
+    patience: Timeouts,
     headers: &HeaderMap,
     body: Body,
     fields: &Fields<'_>,
@@ -112,7 +112,7 @@ async fn read_within(
         Ok(boundary) => {
             let multipart = multer::Multipart::new(bounded(Arc::clone(&source)), boundary);
             let parts = read_parts(multipart, &source, fields, spill_dir);
-            tokio::time::timeout(patience.whole, parts)
+            tokio::time::timeout(patience.total, parts)
                 .await
                 .unwrap_or_else(|_| Err(late()))
         }
@@ -428,9 +428,9 @@ mod tests {
             ),
             (Body::from_stream(begun().chain(byte.take(40))), 60_000, 50),
         ] {
-            let patience = Patience {
+            let patience = Timeouts {
                 pause: Duration::from_millis(pause),
-                whole: Duration::from_millis(whole),
+                total: Duration::from_millis(whole),
             };
             let given_up = read_within(patience, &headers, body, &FIELDS, &std::env::temp_dir()).await;
             assert_eq!(given_up.err().unwrap().kind(), Kind::Timeout);

@@ -19,10 +19,10 @@ use service::config::RateClass;
 use service::problem::{Family, Kind, Problem};
 use service::rates::{hashed, limit_of, take, too_many, visitor};
 use service::{App, Shared};
-use store::limits::Verdict;
+use store::limits::RateLimitResult;
 use uuid::Uuid;
 
-use crate::api_log::Notes;
+use crate::api_log::CallContext;
 use crate::authorization::{self, Authorization};
 use crate::error::Rejection;
 use crate::hosts::is_proxy;
@@ -48,7 +48,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         Ok(caller) => caller,
         Err(problem) => return Rejection(problem).into_response(),
     };
-    if let Some(notes) = request.extensions().get::<Notes>() {
+    if let Some(notes) = request.extensions().get::<CallContext>() {
         notes.caller(caller.scope, &caller.key);
     }
     let class = match (family, request.method()) {
@@ -63,31 +63,35 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     };
     let verdict = take(&app, class, limit, caller.scope.merchant_id, &caller.key).await;
     request.extensions_mut().insert(caller);
-    within(verdict, request, next).await
+    apply_rate_limit(verdict, request, next).await
 }
 
 /// Middleware for the exchange of one-time tokens, which needs no account: takes a token from the rate limit
 /// of the client's address.
-pub async fn strangers(State(app): State<Shared>, request: Request, next: Next) -> Response {
+pub async fn limit_exchange(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let address = client_address(&app, request.extensions(), request.headers());
     let who = hashed(&visitor(address).to_string());
     let class = RateClass::Exchange;
     let verdict = take(&app, class, app.config.rate(class), Uuid::nil(), &who).await;
-    within(verdict, request, next).await
+    apply_rate_limit(verdict, request, next).await
 }
 
 /// Middleware for the hosted page itself, which also checks tokens: a separate limit per client address, ten
 /// times that of the exchange.
-pub async fn visitors(State(app): State<Shared>, request: Request, next: Next) -> Response {
+pub async fn limit_page(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let address = client_address(&app, request.extensions(), request.headers());
     let who = hashed(&visitor(address).to_string());
     let class = RateClass::Page;
     let verdict = take(&app, class, app.config.rate(class), Uuid::nil(), &who).await;
-    within(verdict, request, next).await
+    apply_rate_limit(verdict, request, next).await
 }
 
 /// Runs the request if the rate limit allows it, and adds the `RateLimit-*` headers to the response.
-async fn within(verdict: Result<Option<Verdict>, Problem>, request: Request, next: Next) -> Response {
+async fn apply_rate_limit(
+    verdict: Result<Option<RateLimitResult>, Problem>,
+    request: Request,
+    next: Next,
+) -> Response {
     let verdict = match verdict {
         Ok(Some(verdict)) => verdict,
         Ok(None) => return next.run(request).await,

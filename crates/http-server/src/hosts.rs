@@ -18,7 +18,7 @@ pub fn is_proxy(address: IpAddr, trusted: &[IpAddr]) -> bool {
 const WARN_AGAIN: Duration = Duration::from_secs(60);
 
 /// The number of open connections of each host.
-pub struct Hosts {
+pub struct HostConnections {
     /// The most connections per host.
     most: usize,
     /// Trusted proxies: one address there is many hosts, so their connections are not counted.
@@ -32,10 +32,10 @@ struct Counts {
     warned: Option<Instant>,
 }
 
-impl Hosts {
+impl HostConnections {
     /// Starts with no connections. The limit is per host, and 0 means no limit.
     pub fn new(most: usize, proxies: Vec<IpAddr>) -> Self {
-        Hosts {
+        HostConnections {
             most: if most == 0 { usize::MAX } else { most },
             proxies,
             counts: Mutex::default(),
@@ -43,7 +43,7 @@ impl Hosts {
     }
 
     /// Counts a connection until the returned guard is dropped. `None`: the host has reached its limit.
-    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Held> {
+    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionSlot> {
         let host = (!is_proxy(peer, &self.proxies)).then(|| visitor(peer));
         if let Some(host) = host {
             let mut counts = self.counts();
@@ -54,7 +54,7 @@ impl Hosts {
             }
             *open += 1;
         }
-        Some(Held {
+        Some(ConnectionSlot {
             hosts: Arc::clone(self),
             host,
         })
@@ -77,13 +77,13 @@ fn turned_away(counts: &mut Counts) {
 }
 
 /// A connection of a host, counted until this is dropped.
-pub struct Held {
-    hosts: Arc<Hosts>,
+pub struct ConnectionSlot {
+    hosts: Arc<HostConnections>,
     /// `None` for a connection through a proxy, which is not counted.
     host: Option<IpAddr>,
 }
 
-impl Drop for Held {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let Some(host) = self.host else { return };
         let mut counts = self.hosts.counts();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn each_host_has_its_own_places_and_gives_them_back() {
-        let hosts = Arc::new(Hosts::new(2, vec![]));
+        let hosts = Arc::new(HostConnections::new(2, vec![]));
         let mut held: Vec<_> = ["192.0.2.1", "::ffff:192.0.2.1", "2001:db8::1", "2001:db8::ff:2"]
             .map(|peer| hosts.admit(address(peer)).unwrap())
             .into();
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn proxies_are_not_counted_and_nobody_where_it_is_off() {
         for (most, peer) in [(1, "10.0.0.1"), (1, "::ffff:10.0.0.1"), (0, "192.0.2.1")] {
-            let hosts = Arc::new(Hosts::new(most, vec![address("10.0.0.1")]));
+            let hosts = Arc::new(HostConnections::new(most, vec![address("10.0.0.1")]));
             let held: Vec<_> = (0..100).filter_map(|_| hosts.admit(address(peer))).collect();
             assert_eq!(held.len(), 100, "{most} {peer}");
         }

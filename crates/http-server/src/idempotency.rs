@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use service::idempotency::Answer;
 
-use crate::api_log::OfAttempt;
+use crate::api_log::AttemptLogId;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The header that marks a repeated response.
@@ -33,7 +33,7 @@ impl IntoResponse for Reply {
             headers.insert(REPLAYED, HeaderValue::from_static("true"));
         }
         if let Some(log_id) = attempt {
-            response.extensions_mut().insert(OfAttempt(log_id));
+            response.extensions_mut().insert(AttemptLogId(log_id));
         }
         response
     }

@@ -27,14 +27,14 @@ use tokio::sync::Semaphore;
 use tokio::time::Sleep;
 use tower::Service;
 
-use super::hosts::Hosts;
+use super::hosts::HostConnections;
 
 /// The most bytes that hyper buffers of one connection's input, headers included. Longer headers get 431.
 const MAX_BUFFER: usize = 64 * 1024;
 /// The most open files that the process requests.
-const MOST_FILES: u64 = 65_536;
+const MAX_OPEN_FILES: u64 = 65_536;
 /// The pause after the system refused a new socket.
-const OUT_OF_SOCKETS: Duration = Duration::from_millis(500);
+const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// The limits of connections.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ pub async fn serve(
     listener: TcpListener,
     router: Router,
     limits: Limits,
-    hosts: Arc<Hosts>,
+    hosts: Arc<HostConnections>,
     stop: impl Future<Output = ()>,
     grace: Duration,
 ) -> bool {
@@ -111,7 +111,7 @@ async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
         }
         Err(error) => {
             tracing::warn!(%error, "no connection can be accepted");
-            tokio::time::sleep(OUT_OF_SOCKETS).await;
+            tokio::time::sleep(ACCEPT_RETRY_PAUSE).await;
             None
         }
     }
@@ -129,7 +129,7 @@ async fn serve_one(
     // Send a response at once instead of waiting for a full packet.
     let _ = stream.set_nodelay(true);
     let requests = Arc::new(Requests::default());
-    let stream = Patient::new(stream, limits, Arc::clone(&requests));
+    let stream = TimedStream::new(stream, limits, Arc::clone(&requests));
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         requests.begun.fetch_add(1, Ordering::Relaxed);
         let mut request = request.map(Body::new);
@@ -151,12 +151,14 @@ async fn serve_one(
 /// file, and most systems start with 1,024. Returns the limit in effect.
 pub fn raise_open_files() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.map_or(MOST_FILES, |most| most.min(MOST_FILES));
+    let most = limit
+        .maximum
+        .map_or(MAX_OPEN_FILES, |most| most.min(MAX_OPEN_FILES));
     if limit.current.is_some_and(|current| current < most) {
         limit.current = Some(most);
         let _ = setrlimit(Resource::Nofile, limit);
     }
-    getrlimit(Resource::Nofile).current.unwrap_or(MOST_FILES)
+    getrlimit(Resource::Nofile).current.unwrap_or(MAX_OPEN_FILES)
 }
 
 /// The number of requests of one connection.
@@ -167,12 +169,12 @@ struct Requests {
 }
 
 /// A stream with two timeouts: for the headers of a request, and for a client that reads nothing.
-struct Patient {
+struct TimedStream {
     stream: TcpStream,
     limits: Limits,
     requests: Arc<Requests>,
     /// The number of begun requests at the last read.
-    seen: u64,
+    requests_seen: u64,
     /// Runs while headers are incomplete: from the opening of the connection, later from the first byte of a
     /// request.
     header: Option<Pin<Box<Sleep>>>,
@@ -180,20 +182,24 @@ struct Patient {
     write: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
+impl TimedStream {
     fn new(stream: TcpStream, limits: Limits, requests: Arc<Requests>) -> Self {
-        Patient {
+        TimedStream {
             stream,
             limits,
             requests,
-            seen: 0,
+            requests_seen: 0,
             header: Some(Box::pin(tokio::time::sleep(limits.header))),
             write: None,
         }
     }
 
     /// Applies the write timeout. Each completed write resets it.
-    fn wrote<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn apply_write_timeout<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        result: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.write = None;
             return result;
@@ -207,7 +213,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for TimedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -241,7 +247,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for TimedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.wrote(cx, wrote)

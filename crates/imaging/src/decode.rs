@@ -3,7 +3,7 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
-use crate::decoded::{Decoded, Stored};
+use crate::decoded::{Decoded, StoredPicture};
 use crate::error::DecodeError;
 use crate::format::{Format, sniff};
 use crate::limits::Limits;
@@ -55,8 +55,8 @@ fn decode_as(format: Format, file: Vec<u8>, limits: &Limits) -> Result<Decoded, 
     }
 }
 
-fn upright(stored: Stored, format: Format, limits: &Limits) -> Decoded {
-    let Stored {
+fn upright(stored: StoredPicture, format: Format, limits: &Limits) -> Decoded {
+    let StoredPicture {
         picture,
         exif_orientation,
     } = stored;

@@ -27,7 +27,7 @@ pub struct Decoded {
 }
 
 /// A picture as the file stores it.
-pub(crate) struct Stored {
+pub(crate) struct StoredPicture {
     pub(crate) picture: Picture,
     pub(crate) exif_orientation: u8,
 }

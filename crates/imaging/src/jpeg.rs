@@ -11,7 +11,7 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use crate::decoded::{Stored, check_size};
+use crate::decoded::{StoredPicture, check_size};
 use crate::error::DecodeError;
 use crate::limits::Limits;
 use crate::picture::Picture;
@@ -23,7 +23,7 @@ const MAX_SCANS: usize = 100;
 const READ_AHEAD: usize = 12;
 
 /// Decodes a baseline, extended or progressive JPEG: grey, YCbCr, RGB, CMYK or YCCK.
-pub(crate) fn decode(mut file: Vec<u8>, limits: &Limits) -> Result<Stored, DecodeError> {
+pub(crate) fn decode(mut file: Vec<u8>, limits: &Limits) -> Result<StoredPicture, DecodeError> {
     let survey = survey(&file)?;
     check_size(survey.width, survey.height, limits)?;
     if survey.scans > MAX_SCANS {
@@ -48,7 +48,7 @@ pub(crate) fn decode(mut file: Vec<u8>, limits: &Limits) -> Result<Stored, Decod
     let pixels = decoder.decode().map_err(error)?;
     let picture = Picture::new(survey.width, survey.height, pixels).ok_or(DecodeError::Damaged)?;
     let orientation = decoder.exif().and_then(|exif| Orientation::from_exif_chunk(exif));
-    Ok(Stored {
+    Ok(StoredPicture {
         picture,
         exif_orientation: orientation.map_or(1, Orientation::to_exif),
     })

@@ -8,7 +8,7 @@ use image::codecs::png::PngDecoder;
 use image::codecs::webp::WebPDecoder;
 use image::{ColorType, ImageDecoder, ImageError};
 
-use crate::decoded::{Stored, check_size};
+use crate::decoded::{StoredPicture, check_size};
 use crate::error::DecodeError;
 use crate::format::Format;
 use crate::limits::Limits;
@@ -18,7 +18,7 @@ use crate::picture::Picture;
 const BYTES_PER_PIXEL: u64 = 4;
 
 /// Decodes a PNG (the default image of an animation), a WEBP (the first frame of an animation) or a BMP.
-pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<Stored, DecodeError> {
+pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<StoredPicture, DecodeError> {
     let file = Cursor::new(bytes);
     match format {
         Format::Png => {
@@ -46,7 +46,7 @@ fn webp_is_cut(bytes: &[u8]) -> bool {
     declared.is_none_or(|size| (bytes.len() as u64) < u64::from(size) + 8)
 }
 
-fn read(mut decoder: impl ImageDecoder, limits: &Limits) -> Result<Stored, DecodeError> {
+fn read(mut decoder: impl ImageDecoder, limits: &Limits) -> Result<StoredPicture, DecodeError> {
     let (width, height) = decoder.dimensions();
     check_size(width, height, limits)?;
     if decoder.total_bytes() > limits.max_pixels * BYTES_PER_PIXEL {
@@ -61,7 +61,7 @@ fn read(mut decoder: impl ImageDecoder, limits: &Limits) -> Result<Stored, Decod
     decoder.read_image(&mut raw).map_err(error)?;
     let pixels = to_rgb(raw, colour).ok_or(DecodeError::Unsupported)?;
     let picture = Picture::new(width, height, pixels).ok_or(DecodeError::Damaged)?;
-    Ok(Stored {
+    Ok(StoredPicture {
         picture,
         exif_orientation,
     })

@@ -38,12 +38,12 @@ pub enum WorkerError {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Answer {
-    Decoded(Head),
+    Decoded(PictureHeader),
     Failed(DecodeError),
 }
 
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct PictureHeader {
     width: u32,
     height: u32,
     format: Format,
@@ -143,7 +143,7 @@ fn write_answer(to: &mut impl Write, outcome: &Result<Decoded, DecodeError>) -> 
         Ok(decoded) => {
             write_json(
                 to,
-                &Answer::Decoded(Head {
+                &Answer::Decoded(PictureHeader {
                     width: decoded.picture.width,
                     height: decoded.picture.height,
                     format: decoded.format,

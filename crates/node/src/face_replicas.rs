@@ -64,7 +64,7 @@ impl Replica {
         }
         let mut other_models = 0;
         loop {
-            let changes = store::faces::after(conn, scope, self.position.seq, PAGE).await?;
+            let changes = store::faces::list_after(conn, scope, self.position.seq, PAGE).await?;
             if changes.is_empty() {
                 break;
             }

@@ -211,7 +211,7 @@ impl Labels for AccountLabels {
         for set in &self.sets {
             found.extend(set.labels(chain, address, at));
         }
-        chain::labels::together(found)
+        chain::labels::combine_labels(found)
     }
 
     fn version(&self) -> String {

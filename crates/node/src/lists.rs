@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use chain::currency::Currency;
 use chain::labels::{Label, LabelIndex, LabelRow, Labels as _, sanctions_labels};
-use sanctions::store::{Fingerprint, SetError};
+use sanctions::store::{Fingerprint, LoadExactlyError};
 use sanctions::{ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list};
 use store::Db;
 use store::list_sets::{self, ListSet};
@@ -391,13 +391,13 @@ impl Lists {
         match (&fresh, &current.loaded) {
             // The folder has a newer file that the database does not name yet; the lists in memory are still
             // the ones that it names.
-            (Err(SetError::Lacks { .. }), Ok(loaded))
+            (Err(LoadExactlyError::Missing { .. }), Ok(loaded))
                 if current.tried.1.is(loaded) && self.is_fresh(loaded) => {}
             _ => current.loaded = fresh.map_err(|reason| reason.to_string()),
         }
     }
 
-    fn load(&self, expected: &Expected) -> Result<Loaded, SetError> {
+    fn load(&self, expected: &Expected) -> Result<Loaded, LoadExactlyError> {
         let now = jiff::Timestamp::now().as_millisecond();
         let (screener, set) = match expected {
             Expected::Installation(Ok(Some(set))) => {
@@ -407,7 +407,7 @@ impl Lists {
             Expected::Folder => (self.store.load()?, None),
             Expected::Installation(_) => {
                 let reason = NoLists::None.to_string();
-                return Err(SetError::Unusable(ScreenError::Unavailable { reason }));
+                return Err(LoadExactlyError::Unusable(ScreenError::Unavailable { reason }));
             }
         };
         let status = self.store.status().map_err(|error| ScreenError::Unavailable {
@@ -430,7 +430,7 @@ impl Lists {
             .as_millisecond()
             .saturating_sub(loaded.imported_at);
         self.store
-            .fresh(Duration::from_millis(u64::try_from(age).unwrap_or(0)))
+            .is_fresh(Duration::from_millis(u64::try_from(age).unwrap_or(0)))
     }
 
     /// Reloads the lists if the folder or the installation's set changed, and stops using them when they are
@@ -488,8 +488,8 @@ fn chosen(settings: &MerchantSettings, name: &String) -> bool {
 }
 
 /// The set in the form that the folder's store requires.
-fn wanted(set: &ListSet) -> std::collections::BTreeMap<String, sanctions::store::Wanted> {
-    let wanted = |list: &store::list_sets::ListVersion| sanctions::store::Wanted {
+fn wanted(set: &ListSet) -> std::collections::BTreeMap<String, sanctions::store::ListContent> {
+    let wanted = |list: &store::list_sets::ListVersion| sanctions::store::ListContent {
         version: list.version.clone(),
         digest: hex::encode(list.digest),
     };

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use verification::refusal::{Reason, Refusal};
+use verification::refusal::{Refusal, RefusalKind};
 
 /// A family of endpoints. All endpoints of a family return errors in the same shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -325,9 +325,9 @@ impl From<store::Error> for Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let kind = match refusal.reason {
-            Reason::Invalid => Kind::Invalid,
-            Reason::Restricted => Kind::Forbidden,
-            Reason::NotSupported => Kind::NotSupported,
+            RefusalKind::Invalid => Kind::Invalid,
+            RefusalKind::Restricted => Kind::Forbidden,
+            RefusalKind::NotSupported => Kind::NotSupported,
         };
         Problem::new(kind, refusal.message).with_errors(refusal.errors)
     }

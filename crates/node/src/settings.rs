@@ -194,7 +194,7 @@ pub fn members(merchant: &Merchant) -> Result<Map<String, Value>, String> {
 
 fn object(text: &str) -> Result<Map<String, Value>, String> {
     serde_json::from_str(text).map_err(|error| {
-        let fault = verification::json::fault(&error);
+        let fault = verification::json::describe_without_values(&error);
         format!("settings - are not a JSON object ({fault}); {}", how_to_replace())
     })
 }
@@ -224,7 +224,7 @@ fn wrong_members(object: &Map<String, Value>, error: &serde_json::Error) -> Vec<
         .collect();
     if faults.is_empty() {
         // For example, a member that occurs twice.
-        let fault = verification::json::fault(error);
+        let fault = verification::json::describe_without_values(error);
         faults.push(format!("settings - {fault}; {}", how_to_replace()));
     }
     faults

@@ -15,7 +15,7 @@ use service::api_log::{Exchange, masked};
 use service::permissions::Action;
 use service::problem::{Family, Problem};
 use service::{Shared, audit_trail};
-use store::api_log::{self, Answered, Filter, Line};
+use store::api_log::{self, CallSummary, Filter, OutcomeFilter};
 use store::audit::Entry;
 use store::{attempts, credentials};
 use uuid::Uuid;
@@ -45,7 +45,7 @@ struct ListPage {
     /// The API's route patterns, as the log records them.
     routes: Arc<[String]>,
     keys: Vec<String>,
-    lines: Vec<Line>,
+    lines: Vec<CallSummary>,
     older: Option<String>,
     newest: Option<String>,
 }
@@ -63,7 +63,7 @@ async fn list(
     let before = before.get("before").map(id).transpose()?;
     let filter = Filter {
         route: filters.get("route"),
-        answered: answered(&filters)?,
+        outcome: answered(&filters)?,
         key: filters.get("key"),
         request_id: filters.get("request"),
         from: filters.day("from")?,
@@ -94,11 +94,11 @@ fn id(text: &str) -> Result<Uuid, Problem> {
     Uuid::parse_str(text).map_err(|_| Problem::validation(vec!["before - is no id of a call".into()]))
 }
 
-fn answered(filters: &Filters) -> Result<Answered, Problem> {
+fn answered(filters: &Filters) -> Result<OutcomeFilter, Problem> {
     Ok(match filters.text("status") {
-        "" => Answered::Any,
-        "refused" => Answered::Refused,
-        status => Answered::With(
+        "" => OutcomeFilter::Any,
+        "refused" => OutcomeFilter::Refused,
+        status => OutcomeFilter::With(
             status
                 .parse()
                 .map_err(|_| Problem::validation(vec!["status - must be a number such as 404".into()]))?,
@@ -107,7 +107,7 @@ fn answered(filters: &Filters) -> Result<Answered, Problem> {
 }
 
 /// A request or response body as the page shows it.
-struct Shown {
+struct DisplayedBody {
     text: String,
     cut: bool,
 }
@@ -116,10 +116,10 @@ struct Shown {
 #[template(path = "portal/api-log-call.html")]
 struct CallPage {
     page: Page,
-    line: Line,
+    line: CallSummary,
     address: String,
-    request: Option<Shown>,
-    response: Option<Shown>,
+    request: Option<DisplayedBody>,
+    response: Option<DisplayedBody>,
     /// The verification attempt that stores the content of this call.
     log_id: Option<i64>,
     /// The attempt's content was erased.
@@ -154,7 +154,7 @@ async fn detail(
     };
     drop(conn);
     let erased = exchange.log_id.is_some() && attempt.is_none();
-    let show = |text: &str, cut: bool| shown(text, cut, masks);
+    let show = |text: &str, cut: bool| display_body(text, cut, masks);
     let (request, response) = match &attempt {
         Some(attempt) => (
             Some(show(&attempt.request, false)),
@@ -194,8 +194,8 @@ async fn detail(
     })?)
 }
 
-fn shown(text: &str, cut: bool, masks: bool) -> Shown {
-    Shown {
+fn display_body(text: &str, cut: bool, masks: bool) -> DisplayedBody {
+    DisplayedBody {
         text: readable(text, masks),
         cut,
     }

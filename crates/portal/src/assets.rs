@@ -52,6 +52,6 @@ pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Re
         .filter(|path| !path.starts_with("locales/"))
         .and_then(file);
     let file = found.ok_or_else(|| Problem::not_found("No such file"))?;
-    let caching = files::caching(version_of(&uri), &version());
+    let caching = files::cache_control(version_of(&uri), &version());
     Ok(prepared(&format!("portal/{path}"), file).answer(caching, &headers))
 }

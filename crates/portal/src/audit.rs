@@ -10,7 +10,7 @@ use http_server::error::Rejection;
 use service::Shared;
 use service::permissions::Action;
 use service::problem::Problem;
-use store::audit::{self, AuditCheck, AuditRow, Wanted};
+use store::audit::{self, AuditCheck, AuditFilter, AuditRow};
 use store::{Conn, staff};
 use uuid::Uuid;
 
@@ -40,14 +40,14 @@ struct AuditPage {
     filters: Filters,
     /// Each member's actor (`staff:ID`) and name.
     people: Vec<(String, String)>,
-    rows: Vec<Shown>,
+    rows: Vec<DisplayedRow>,
     older: Option<String>,
     newest: Option<String>,
     export: String,
     check: Option<AuditCheck>,
 }
 
-struct Shown {
+struct DisplayedRow {
     row: AuditRow,
     /// The actor's name, if the actor is a member of staff.
     name: Option<String>,
@@ -87,9 +87,9 @@ async fn render(
         None => None,
     };
     let mut conn = app.db.read().await?;
-    let wanted = Wanted {
+    let wanted = AuditFilter {
         before,
-        ..wanted(&filters)?
+        ..parse_filter(&filters)?
     };
     let mut rows = audit::find(&mut conn, merchant_id, wanted, PAGE + 1).await?;
     let more = rows.len() as i64 > PAGE;
@@ -105,7 +105,7 @@ async fn render(
     Ok(page::html(AuditPage {
         newest: before.map(|_| filters.address("/portal/audit", &[])),
         export: filters.address("/portal/audit/export", &[]),
-        rows: rows.into_iter().map(|row| shown(row, &names)).collect(),
+        rows: rows.into_iter().map(|row| display_row(row, &names)).collect(),
         page,
         filters,
         people,
@@ -114,8 +114,8 @@ async fn render(
     })?)
 }
 
-fn wanted(filters: &Filters) -> Result<Wanted<'_>, Problem> {
-    Ok(Wanted {
+fn parse_filter(filters: &Filters) -> Result<AuditFilter<'_>, Problem> {
+    Ok(AuditFilter {
         actor: filters.get("actor"),
         action: filters.get("action"),
         subject: filters.get("subject"),
@@ -138,8 +138,8 @@ async fn names(conn: &mut Conn, merchant_id: Uuid) -> Result<HashMap<String, Str
     Ok(staff.into_iter().map(name).collect())
 }
 
-fn shown(row: AuditRow, names: &HashMap<String, String>) -> Shown {
-    Shown {
+fn display_row(row: AuditRow, names: &HashMap<String, String>) -> DisplayedRow {
+    DisplayedRow {
         name: names.get(&row.actor).cloned(),
         detail: if row.detail == "{}" {
             String::new()
@@ -166,9 +166,9 @@ async fn export(
     let mut file = vec![head.map(str::to_owned).to_vec()];
     let mut before = None;
     while file.len() <= EXPORT {
-        let wanted = Wanted {
+        let wanted = AuditFilter {
             before,
-            ..wanted(&filters)?
+            ..parse_filter(&filters)?
         };
         let rows = audit::find(&mut conn, merchant_id, wanted, 1_000).await?;
         let Some(last) = rows.last() else { break };

@@ -19,7 +19,7 @@ use service::{App, Shared, branding, merchants};
 
 use super::flows::form::Sent;
 use super::page::{Page, done, html};
-use super::proposal::proposed;
+use super::proposal::redirect_after_proposal;
 use super::routes::Routes;
 use super::session::Member;
 
@@ -232,7 +232,7 @@ async fn save(
             Ok(Changed::Done) => return Ok(done("/portal/branding", "saved")),
             Ok(Changed::Proposed) => {
                 let confirms = (Action::ManageCompany, "change_proposed");
-                return Ok(proposed(&app, &member, "/portal/branding", confirms).await?);
+                return Ok(redirect_after_proposal(&app, &member, "/portal/branding", confirms).await?);
             }
             Err(problem) if problem.kind() == Kind::Invalid => problem.errors().to_vec(),
             Err(problem) => return Err(problem.into()),

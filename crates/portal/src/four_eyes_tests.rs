@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use axum::http::Method;
 use service::permissions::{Role, Who, may};
-use verification::four_eyes::{Act, State, needs_second};
+use verification::four_eyes::{Act, FourEyesScope, needs_second_person};
 
 use crate::table;
 
@@ -125,18 +125,18 @@ const FORMS: &[Row] = &[
     ("/portal/operator/sign-ups/{id}/link", &[]),
 ];
 
-const STATES: [State; 3] = [
-    State {
+const STATES: [FourEyesScope; 3] = [
+    FourEyesScope {
         account: true,
         flow: false,
         any_flow: false,
     },
-    State {
+    FourEyesScope {
         account: true,
         flow: true,
         any_flow: true,
     },
-    State {
+    FourEyesScope {
         account: false,
         flow: true,
         any_flow: true,
@@ -163,7 +163,7 @@ fn no_role_passes_anybody_alone_by_any_form() {
         for role in Role::ALL {
             for state in STATES {
                 for act in acts.iter().filter(|act| act.lets_pass()) {
-                    let alone = may(Some(role), false, row.action) && !needs_second(*act, state);
+                    let alone = may(Some(role), false, row.action) && !needs_second_person(*act, state);
                     assert!(!alone, "{} {role:?} {act:?} {state:?}", row.path);
                     cells += 1;
                 }

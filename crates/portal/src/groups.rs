@@ -150,7 +150,7 @@ async fn create(
     let sent = Sent(pairs);
     match groups::make(&app, &member.caller()?, &body_of(&sent)).await {
         Ok(_) => Ok(done("/portal/groups", "created")),
-        Err(problem) => again(&app, &member, page, None, &sent, problem).await,
+        Err(problem) => render_refusal(&app, &member, page, None, &sent, problem).await,
     }
 }
 
@@ -165,12 +165,12 @@ async fn save(
     let group = groups::get(&app, member.scope()?, &id).await?;
     match groups::update(&app, &member.caller()?, &id, &body_of(&sent)).await {
         Ok(_) => Ok(done("/portal/groups", "saved")),
-        Err(problem) => again(&app, &member, page, Some(group), &sent, problem).await,
+        Err(problem) => render_refusal(&app, &member, page, Some(group), &sent, problem).await,
     }
 }
 
 /// The form with the typed values and their errors.
-async fn again(
+async fn render_refusal(
     app: &Shared,
     member: &Member,
     page: Page,

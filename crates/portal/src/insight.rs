@@ -37,13 +37,13 @@ pub fn routes(routes: Routes) -> Routes {
 }
 
 /// The requested figures, with defaults filled in.
-struct Asked {
+struct FiguresQuery {
     filters: Filters,
     range: Range,
     split: Split,
 }
 
-fn asked(page: &Page, raw: Option<&str>) -> Result<Asked, Problem> {
+fn asked(page: &Page, raw: Option<&str>) -> Result<FiguresQuery, Problem> {
     let filters = Filters::read(raw, &FILTERS)?;
     let today = page.now() / DAY_MS * DAY_MS;
     let until = filters.day("until")?.unwrap_or(today) + DAY_MS;
@@ -63,7 +63,7 @@ fn asked(page: &Page, raw: Option<&str>) -> Result<Asked, Problem> {
         "country" => Split::Country,
         _ => Split::Nothing,
     };
-    Ok(Asked {
+    Ok(FiguresQuery {
         range: Range { from, until, flow_id },
         filters,
         split,

@@ -24,7 +24,7 @@ pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/keys", Action::ViewKeys, list)
         .post("/portal/keys", Action::ViewKeys, create)
-        .get(MADE, Action::ViewKeys, made)
+        .get(NEW_SECRET_PATH, Action::ViewKeys, new_secret_page)
         .post("/portal/keys/{key}/rotate", Action::ViewKeys, rotate)
         .get("/portal/keys/{key}/revoke", Action::ViewKeys, ask_revoke)
         .post("/portal/keys/{key}/revoke", Action::ViewKeys, revoke)
@@ -53,11 +53,11 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
 }
 
 /// The page that shows a new secret.
-const MADE: &str = "/portal/keys/made";
+const NEW_SECRET_PATH: &str = "/portal/keys/made";
 
 /// A new secret, which is shown once.
 #[derive(Serialize, Deserialize)]
-struct Made {
+struct NewSecret {
     key: String,
     secret: String,
     /// Whether the key was rotated, so that its previous secret works for a while.
@@ -68,23 +68,27 @@ struct Made {
 #[template(path = "portal/keys/shown.html")]
 struct ShownPage {
     page: Page,
-    made: Made,
+    made: NewSecret,
 }
 
 /// Redirects to the page that shows a new secret.
 async fn show(app: &App, member: &Member, made: &NewCredential, rotated: bool) -> Result<Response, Problem> {
-    let made = Made {
+    let made = NewSecret {
         key: made.key.clone(),
         secret: made.secret.expose_secret().to_owned(),
         rotated,
     };
-    shown::keep(app, member, MADE, &made).await?;
-    Ok(Redirect::to(MADE).into_response())
+    shown::set(app, member, NEW_SECRET_PATH, &made).await?;
+    Ok(Redirect::to(NEW_SECRET_PATH).into_response())
 }
 
 /// Shows the new secret. If it was shown before, the reader goes back to the list.
-async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
-    match shown::take(&app, &member, MADE).await? {
+async fn new_secret_page(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+) -> Result<Response, Rejection> {
+    match shown::take(&app, &member, NEW_SECRET_PATH).await? {
         Some(made) => Ok(html(ShownPage { page, made })?),
         None => Ok(Redirect::to("/portal/keys").into_response()),
     }

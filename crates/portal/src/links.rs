@@ -28,11 +28,11 @@ pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/links", Action::MakeLinks, list)
         .post("/portal/links", Action::MakeLinks, make)
-        .get(MADE, Action::MakeLinks, made)
+        .get(NEW_LINK_PATH, Action::MakeLinks, new_link_page)
 }
 
 /// The page that shows a new link.
-const MADE: &str = "/portal/links/made";
+const NEW_LINK_PATH: &str = "/portal/links/made";
 
 /// A new link for a Flow, which is shown once.
 #[derive(Serialize, Deserialize)]
@@ -56,14 +56,14 @@ struct MadePage {
 impl LinkMade {
     /// Stores the link and redirects to the page that shows it.
     pub async fn show(self, app: &App, member: &Member) -> Result<Response, Problem> {
-        shown::keep(app, member, MADE, &self).await?;
-        Ok(Redirect::to(MADE).into_response())
+        shown::set(app, member, NEW_LINK_PATH, &self).await?;
+        Ok(Redirect::to(NEW_LINK_PATH).into_response())
     }
 }
 
 /// Shows the new link. If it was shown before, the reader goes back to the list.
-async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
-    let Some(link) = shown::take::<LinkMade>(&app, &member, MADE).await? else {
+async fn new_link_page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
+    let Some(link) = shown::take::<LinkMade>(&app, &member, NEW_LINK_PATH).await? else {
         return Ok(Redirect::to("/portal/links").into_response());
     };
     let code = QrCode::with_error_correction_level(&link.url, EcLevel::M);
@@ -87,7 +87,7 @@ struct LinksPage {
     page: Page,
     groups: Vec<Group>,
     rows: Vec<Row>,
-    asked: Asked,
+    asked: LinkForm,
     user_fault: String,
     place_fault: String,
 }
@@ -95,7 +95,7 @@ struct LinksPage {
 /// The form's fields: the user and the Flow.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct LinkForm {
     #[serde(rename = "userId")]
     user_id: String,
     /// Group and Flow as `GROUP.FLOW`, because a Flow is chosen in a Group.
@@ -106,7 +106,7 @@ async fn page(
     app: &Shared,
     member: &Member,
     page: Page,
-    asked: Asked,
+    asked: LinkForm,
     [user_fault, place_fault]: [String; 2],
 ) -> Result<Response, Problem> {
     let scope = member.scope()?;
@@ -144,14 +144,14 @@ async fn page(
 }
 
 async fn list(State(app): State<Shared>, member: Member, frame: Page) -> Result<Response, Rejection> {
-    Ok(page(&app, &member, frame, Asked::default(), Default::default()).await?)
+    Ok(page(&app, &member, frame, LinkForm::default(), Default::default()).await?)
 }
 
 async fn make(
     State(app): State<Shared>,
     member: Member,
     frame: Page,
-    Form(asked): Form<Asked>,
+    Form(asked): Form<LinkForm>,
 ) -> Result<Response, Rejection> {
     let caller = member.caller()?;
     service::caller::allowed(caller.merchant.status, caller.scope.sandbox, Family::LinkAndPoll)?;

@@ -1,10 +1,10 @@
 //! Wallets and transactions: screening by hand, stored like the API's screenings. Readers search them,
 //! inspect the evidence for a score, and replay the decision.
 
-mod again;
+mod formatting;
 mod query;
+mod replay;
 mod stored;
-mod words;
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
@@ -27,7 +27,7 @@ use store::audit::Entry;
 use store::monitoring::Screening;
 use uuid::Uuid;
 
-use self::words::{outcome, score};
+use self::formatting::{outcome, score};
 use super::filters::Filters;
 use super::page::{self, Page};
 use super::routes::Routes;
@@ -48,13 +48,17 @@ pub fn routes(routes: Routes) -> Routes {
         .post("/portal/monitoring", Action::ScreenWallet, screen)
         .get("/portal/monitoring/{id}", Action::Screen, query::detail)
         .get("/portal/monitoring/{id}/picture", Action::Screen, query::picture)
-        .post("/portal/monitoring/{id}/again", Action::Screen, again::make)
+        .post(
+            "/portal/monitoring/{id}/again",
+            Action::Screen,
+            replay::replay_decision,
+        )
 }
 
 /// The form of a new screening.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct ScreeningForm {
     kind: String,
     currency: String,
     query: String,
@@ -64,7 +68,7 @@ struct Asked {
 /// The filters of the list.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Sought {
+struct ScreeningSearch {
     text: String,
     currency: String,
     label: String,
@@ -72,7 +76,7 @@ struct Sought {
 
 /// The form's errors; an empty text means no error.
 #[derive(Default)]
-struct Wrong {
+struct FormErrors {
     query: String,
     label: String,
     /// An error of no particular field.
@@ -83,9 +87,9 @@ struct Wrong {
 #[template(path = "portal/monitoring.html")]
 struct ListPage {
     page: Page,
-    asked: Asked,
-    wrong: Wrong,
-    sought: Sought,
+    asked: ScreeningForm,
+    wrong: FormErrors,
+    sought: ScreeningSearch,
     /// The sealed search, as the address contains it.
     sealed: String,
     currencies: Vec<&'static str>,
@@ -102,7 +106,7 @@ impl ListPage {
         filters: &Filters,
     ) -> Result<ListPage, Rejection> {
         let sealed = filters.text("sealed");
-        let sought: Sought = sealed::open(app, member, SEARCH, sealed)
+        let sought: ScreeningSearch = sealed::open(app, member, SEARCH, sealed)
             .await?
             .unwrap_or_default();
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -118,8 +122,8 @@ impl ListPage {
         let found = monitoring::list(app, member.scope()?, &wanted, PAGE).await?;
         Ok(ListPage {
             page,
-            asked: Asked::default(),
-            wrong: Wrong::default(),
+            asked: ScreeningForm::default(),
+            wrong: FormErrors::default(),
             sealed: sealed.to_owned(),
             sought,
             currencies: Currency::ALL.into_iter().map(Currency::code).collect(),
@@ -129,7 +133,7 @@ impl ListPage {
     }
 
     fn is_filtered(&self) -> bool {
-        let Sought {
+        let ScreeningSearch {
             text,
             currency,
             label,
@@ -157,24 +161,24 @@ async fn list(
 async fn search(
     State(app): State<Shared>,
     member: Member,
-    Form(sought): Form<Sought>,
+    Form(sought): Form<ScreeningSearch>,
 ) -> Result<Response, Rejection> {
-    Ok(sealed::lead(&app, &member, "/portal/monitoring", SEARCH, &sought).await?)
+    Ok(sealed::redirect_to_search(&app, &member, "/portal/monitoring", SEARCH, &sought).await?)
 }
 
 async fn screen(
     State(app): State<Shared>,
     page: Page,
     member: Member,
-    Form(asked): Form<Asked>,
+    Form(asked): Form<ScreeningForm>,
 ) -> Result<Response, Rejection> {
     let caller = member.caller()?;
     let id = Uuid::now_v7();
-    let screened = screened(&app, &caller, id, &asked).await;
+    let screened = run_screening(&app, &caller, id, &asked).await;
     note(&app, &caller, id, &screened).await?;
     match screened {
         Ok(()) => Ok(Redirect::to(&format!("/portal/monitoring/{id}")).into_response()),
-        Err(why) => refused(&app, page, &member, asked, why).await,
+        Err(why) => render_refusal(&app, page, &member, asked, why).await,
     }
 }
 
@@ -217,7 +221,12 @@ impl From<Problem> for Refused {
     }
 }
 
-async fn screened(app: &Shared, caller: &Caller, id: Uuid, asked: &Asked) -> Result<(), Refused> {
+async fn run_screening(
+    app: &Shared,
+    caller: &Caller,
+    id: Uuid,
+    asked: &ScreeningForm,
+) -> Result<(), Refused> {
     // Every member who may do this decides, so the limit for deciders applies.
     rates::screens(app, caller, true).await?;
     let query = monitoring::read(&body(asked))?;
@@ -233,11 +242,11 @@ async fn screened(app: &Shared, caller: &Caller, id: Uuid, asked: &Asked) -> Res
 }
 
 /// The page again, with the errors.
-async fn refused(
+async fn render_refusal(
     app: &Shared,
     page: Page,
     member: &Member,
-    asked: Asked,
+    asked: ScreeningForm,
     refused: Refused,
 ) -> Result<Response, Rejection> {
     let Refused { why, problem } = refused;
@@ -257,12 +266,12 @@ async fn refused(
 }
 
 /// The refusal as texts of the portal, next to the field at fault.
-fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wrong {
+fn wrong(page: &Page, asked: &ScreeningForm, problem: &Problem, why: Option<&str>) -> FormErrors {
     let fault = |field: &str| {
         let mut errors = problem.errors().iter();
         errors.find_map(|error| error.split_once(" - ").filter(|(of, _)| *of == field))
     };
-    let mut wrong = Wrong::default();
+    let mut wrong = FormErrors::default();
     if secret::recognise(&asked.query).is_some() {
         wrong.query = page.t("monitoring.wrong.secret");
     } else if let Some((of, why)) = fault("query") {
@@ -273,7 +282,7 @@ fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wr
         let values = [("kind", kind.as_str()), ("chain", &chain), ("why", why)];
         wrong.query = page.tf("monitoring.wrong.query", &values);
     }
-    if secret::within(&asked.label).is_some() {
+    if secret::find_in_free_text(&asked.label).is_some() {
         wrong.label = page.t("monitoring.wrong.label_secret");
     } else if fault("label").is_some() {
         wrong.label = page.t("monitoring.wrong.label");
@@ -292,17 +301,20 @@ fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wr
 }
 
 /// Removes recognised secrets from the form, because a key pasted by mistake must not be shown again.
-fn without_secrets(asked: Asked) -> Asked {
+fn without_secrets(asked: ScreeningForm) -> ScreeningForm {
     let shown = |text: String, secret: Option<&str>| secret.map_or(text, |_| String::new());
-    let (query, label) = (secret::recognise(&asked.query), secret::within(&asked.label));
-    Asked {
+    let (query, label) = (
+        secret::recognise(&asked.query),
+        secret::find_in_free_text(&asked.label),
+    );
+    ScreeningForm {
         query: shown(asked.query, query),
         label: shown(asked.label, label),
         ..asked
     }
 }
 
-fn body(asked: &Asked) -> Map<String, Value> {
+fn body(asked: &ScreeningForm) -> Map<String, Value> {
     let label = match asked.label.trim() {
         "" => LABEL,
         label => label,

@@ -15,7 +15,7 @@ use service::problem::{Family, Problem};
 
 use super::assets;
 use super::nav::{self, Group};
-use super::session::{Member, Waiting, same_site_referrer};
+use super::session::{Member, PendingCount, same_site_referrer};
 use super::texts::Texts;
 
 /// The frame of a page. Templates know it by the name `page`.
@@ -68,7 +68,7 @@ impl Page {
                 .then(|| same_site_referrer(&parts.headers))
                 .flatten()
                 .filter(|from| from.starts_with("/portal")),
-            waiting: parts.extensions.get::<Waiting>().map(|waiting| waiting.0),
+            waiting: parts.extensions.get::<PendingCount>().map(|waiting| waiting.0),
             texts,
             now: Timestamp::now().as_millisecond(),
         }

@@ -20,7 +20,7 @@ use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::page::{Page, done, html};
-use super::proposal::proposed;
+use super::proposal::redirect_after_proposal;
 use super::routes::Routes;
 use super::session::Member;
 
@@ -122,7 +122,7 @@ async fn set_retention(
         Saved::Done(_) => Ok(done("/portal/privacy", "saved")),
         Saved::Proposed => {
             let confirms = (Action::ManageRules, "change_proposed");
-            Ok(proposed(&app, &member, "/portal/privacy", confirms).await?)
+            Ok(redirect_after_proposal(&app, &member, "/portal/privacy", confirms).await?)
         }
     }
 }

@@ -8,7 +8,7 @@ use service::four_eyes::pages::{Members, Obstacle, Outdated, Proposed};
 use service::permissions::{Action, Who};
 use service::problem::Problem;
 
-use super::flows::words;
+use super::flows::sentences;
 use super::page::{Page, done};
 use super::session::Member;
 
@@ -47,7 +47,7 @@ impl Offer {
                 Outdated::NameTaken => "second.name_taken",
             }));
         } else {
-            notes.extend(obstacle.map(|obstacle| say(why(obstacle, proposed))));
+            notes.extend(obstacle.map(|obstacle| say(obstacle_text_key(obstacle, proposed))));
             if may_confirm && is_support {
                 notes.push(page.t("second.support_hint"));
             }
@@ -70,7 +70,7 @@ impl Offer {
 }
 
 /// The text key that states why a member may not confirm.
-fn why(obstacle: Obstacle, proposed: &Proposed) -> &'static str {
+fn obstacle_text_key(obstacle: Obstacle, proposed: &Proposed) -> &'static str {
     match obstacle {
         Obstacle::Own if proposed.about.is_some() => "second.why.let_in",
         Obstacle::Own => "second.why.own",
@@ -93,12 +93,12 @@ fn roles(page: &Page, action: Action) -> String {
         .iter()
         .map(|role| page.word("role", role.as_str()))
         .collect();
-    words::list(page, &names, "or")
+    sentences::list(page, &names, "or")
 }
 
 /// Redirects after a form that made a proposal. The status message also states what to do if no other member
 /// may confirm it.
-pub async fn proposed(
+pub async fn redirect_after_proposal(
     app: &Shared,
     member: &Member,
     path: &str,

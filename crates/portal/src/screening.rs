@@ -25,7 +25,7 @@ use store::audit::Entry;
 use verification::screening::ScreeningHit;
 
 use super::page::{self, Page};
-use super::review::hits::{self, Hit, Known};
+use super::review::hits::{self, Hit, PersonDetails};
 use super::routes::Routes;
 use super::sealed::{self, Sealed};
 use super::session::Member;
@@ -45,7 +45,7 @@ pub fn routes(routes: Routes) -> Routes {
 /// The search form.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct NameQuery {
     name: String,
     dob: String,
     nationality: String,
@@ -54,13 +54,13 @@ struct Asked {
 
 /// The form's errors by field; an empty text means no error.
 #[derive(Default)]
-struct Wrong {
+struct FormErrors {
     name: String,
     dob: String,
 }
 
 /// The lists' results.
-struct Found {
+struct SearchResults {
     hits: Vec<Hit>,
     /// The total number of hits, including those not shown.
     total: usize,
@@ -70,24 +70,24 @@ struct Found {
 #[template(path = "portal/screening.html")]
 struct Desk {
     page: Page,
-    asked: Asked,
-    wrong: Wrong,
+    asked: NameQuery,
+    wrong: FormErrors,
     kinds: [&'static str; 6],
     countries: Vec<&'static Country>,
     lists: Vec<ListStatus>,
-    found: Option<Found>,
+    found: Option<SearchResults>,
     /// Why the lists are unavailable.
     unavailable: Option<String>,
 }
 
 impl Desk {
-    async fn new(app: &Shared, page: Page, member: &Member, asked: Asked) -> Result<Desk, Rejection> {
+    async fn new(app: &Shared, page: Page, member: &Member, asked: NameQuery) -> Result<Desk, Rejection> {
         let mut countries: Vec<&Country> = reference::countries().iter().collect();
         countries.sort_by_key(|country| country.name);
         Ok(Desk {
             page,
             asked,
-            wrong: Wrong::default(),
+            wrong: FormErrors::default(),
             kinds: KINDS,
             countries,
             lists: insight::lists(app, member.scope()?.sandbox).await?,
@@ -104,13 +104,13 @@ async fn search(
     State(app): State<Shared>,
     page: Page,
     member: Member,
-    Form(asked): Form<Asked>,
+    Form(asked): Form<NameQuery>,
 ) -> Result<Response, Rejection> {
-    let onward = sealed::lead(&app, &member, "/portal/screening", SEARCH, &asked).await?;
+    let onward = sealed::redirect_to_search(&app, &member, "/portal/screening", SEARCH, &asked).await?;
     rates::screens(&app, &member.caller()?, member.may(Action::Decide)).await?;
     // The results page shows form errors and the reason why lists are unavailable.
     if check(&page, &asked).is_none() {
-        let detail = match screened(&app, &member, &asked).await? {
+        let detail = match search_lists(&app, &member, &asked).await? {
             Ok(found) => json!({"hits": found.total.value, "lists": found.lists}).to_string(),
             Err(_) => json!({"failed": "lists"}).to_string(),
         };
@@ -126,10 +126,10 @@ async fn search(
 }
 
 /// The lists' results, or why they are unavailable.
-async fn screened(
+async fn search_lists(
     app: &Shared,
     member: &Member,
-    asked: &Asked,
+    asked: &NameQuery,
 ) -> Result<Result<ScreenResult, String>, Problem> {
     let (sandbox, settings) = (member.scope()?.sandbox, merchants::settings(member.merchant()?)?);
     if let Err(reason) = app.lists.confirm(&app.db).await {
@@ -147,9 +147,9 @@ async fn desk(
     member: Member,
     Fields(fields): Fields<Sealed>,
 ) -> Result<Response, Rejection> {
-    let Some(asked) = sealed::open::<Asked>(&app, &member, SEARCH, &fields.sealed).await? else {
+    let Some(asked) = sealed::open::<NameQuery>(&app, &member, SEARCH, &fields.sealed).await? else {
         return Ok(page::html(
-            Desk::new(&app, page, &member, Asked::default()).await?,
+            Desk::new(&app, page, &member, NameQuery::default()).await?,
         )?);
     };
     let mut desk = Desk::new(&app, page, &member, asked).await?;
@@ -157,7 +157,7 @@ async fn desk(
         desk.wrong = wrong;
         return Ok((StatusCode::BAD_REQUEST, page::html(desk)?).into_response());
     }
-    let found = match screened(&app, &member, &desk.asked).await? {
+    let found = match search_lists(&app, &member, &desk.asked).await? {
         Ok(found) => found,
         Err(reason) => {
             desk.unavailable = Some(reason);
@@ -165,8 +165,8 @@ async fn desk(
         }
     };
     let results: Vec<ScreeningHit> = found.results.into_iter().map(screening_hits::hit).collect();
-    let known = known(&desk.asked);
-    desk.found = Some(Found {
+    let known = person_details(&desk.asked);
+    desk.found = Some(SearchResults {
         hits: hits::hits(&desk.page, &results, &known, &[], &found.lists),
         total: found.total.value,
     });
@@ -174,10 +174,10 @@ async fn desk(
 }
 
 /// The form's errors, if there are any.
-fn check(page: &Page, asked: &Asked) -> Option<Wrong> {
+fn check(page: &Page, asked: &NameQuery) -> Option<FormErrors> {
     let name = asked.name.trim();
     let name_is_wrong = !name.chars().any(char::is_alphanumeric) || name.chars().count() > MAX_NAME;
-    let wrong = Wrong {
+    let wrong = FormErrors {
         name: if name_is_wrong {
             page.t("screening.wrong.name")
         } else {
@@ -203,20 +203,20 @@ fn is_date(text: &str) -> bool {
     // The date must exist in the calendar, and the lists must support it.
     text.len() <= 10
         && whole.parse::<jiff::civil::Date>().is_ok()
-        && sanctions::PartialDate::lenient(text).is_some()
+        && sanctions::PartialDate::parse_lenient(text).is_some()
 }
 
-fn known(asked: &Asked) -> Known {
+fn person_details(asked: &NameQuery) -> PersonDetails {
     let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    Known {
+    PersonDetails {
         names: some(&asked.name).into_iter().collect(),
         birth_dates: some(&asked.dob).into_iter().collect(),
         nationalities: some(&asked.nationality).into_iter().collect(),
-        ..Known::default()
+        ..PersonDetails::default()
     }
 }
 
-fn query(asked: &Asked) -> Query {
+fn query(asked: &NameQuery) -> Query {
     let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     Query {
         schema: some(&asked.kind).filter(|kind| KINDS.contains(&kind.as_str())),
@@ -243,10 +243,10 @@ mod tests {
 
     #[test]
     fn empty_fields_ask_nothing() {
-        let asked = Asked {
+        let asked = NameQuery {
             name: " Anna ".into(),
             kind: "Nonsense".into(),
-            ..Asked::default()
+            ..NameQuery::default()
         };
         let query = query(&asked);
         assert_eq!(

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use service::Shared;
 use service::problem::Problem;
-use store::{DataKey, Place, Scope, merchants};
+use store::{DataKey, Scope, SealContext, merchants};
 use uuid::Uuid;
 
 use super::session::Member;
@@ -24,7 +24,7 @@ const MOST: usize = 4_000;
 ///
 /// # Errors
 /// 400 if the search is too long for an address.
-pub async fn lead(
+pub async fn redirect_to_search(
     app: &Shared,
     member: &Member,
     path: &str,
@@ -75,8 +75,8 @@ fn in_mode(scope: Scope, what: &str) -> String {
     format!("{what}, {}", if scope.sandbox { "sandbox" } else { "live" })
 }
 
-fn place<'a>(scope: Scope, what: &'a str, session_id: &'a Uuid) -> Place<'a> {
-    Place {
+fn place<'a>(scope: Scope, what: &'a str, session_id: &'a Uuid) -> SealContext<'a> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what,
         id: session_id.as_bytes(),

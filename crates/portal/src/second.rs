@@ -13,7 +13,7 @@ use service::four_eyes::{self, Answered, Change, Waiting};
 use service::permissions::Action;
 use service::problem::{Kind, Problem};
 use service::{Shared, applicant_view};
-use store::review::{self, After, Filter, Order};
+use store::review::{self, Filter, QueueOrder, QueuePosition};
 use uuid::Uuid;
 
 use super::page::{Page, done, html};
@@ -83,8 +83,8 @@ async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<R
         &mut conn,
         scope,
         &filter,
-        Order::Oldest,
-        After::default(),
+        QueueOrder::Oldest,
+        QueuePosition::default(),
         MOST_ATTEMPTS,
     )
     .await?;
@@ -113,7 +113,7 @@ async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<R
             name: about.map_or_else(|| waiting.name.clone(), |id| who(Some(id))),
             link: link(&waiting),
             offer,
-            because: because(&page, &waiting.change),
+            because: change_reason(&page, &waiting.change),
             waiting,
         })
         .collect();
@@ -153,7 +153,7 @@ fn link(waiting: &Waiting) -> Option<String> {
     }
 }
 
-fn because(page: &Page, change: &Change) -> String {
+fn change_reason(page: &Page, change: &Change) -> String {
     match change {
         Change::SetAside { why, .. } => page.word("review.suppress", why),
         Change::Member { doubt } => page.word("second.doubt", doubt),

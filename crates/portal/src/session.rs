@@ -20,7 +20,7 @@ use service::problem::Problem;
 use service::{App, Shared};
 use store::Scope;
 use store::merchants::Merchant;
-use store::portal_sessions::{self, SignedIn, Stage};
+use store::portal_sessions::{self, ActiveSession, Stage};
 use uuid::Uuid;
 
 /// How long a proof of identity counts as recent, in milliseconds.
@@ -116,8 +116,8 @@ impl Member {
     }
 }
 
-impl From<SignedIn> for Member {
-    fn from(found: SignedIn) -> Self {
+impl From<ActiveSession> for Member {
+    fn from(found: ActiveSession) -> Self {
         let role = found.role.as_deref().and_then(|role| role.parse().ok());
         Member {
             staff_id: found.staff.id,
@@ -131,7 +131,7 @@ impl From<SignedIn> for Member {
             merchant: found.merchant.filter(|_| role.is_some()),
             sandbox: found.sandbox,
             session_id: found.session_id,
-            proved_at: found.proved_at,
+            proved_at: found.authenticated_at,
         }
     }
 }
@@ -159,10 +159,14 @@ const WAITING_COUNTED: i64 = 100;
 
 /// The number of attempts that wait for a decision, for the side bar.
 #[derive(Clone, Copy, Debug)]
-pub struct Waiting(pub i64);
+pub struct PendingCount(pub i64);
 
 /// Counts the pending attempts of the chosen account for a page, if the reader may see the queue.
-async fn waiting(app: &App, is_page: bool, member: &Member) -> Result<Option<Waiting>, store::Error> {
+async fn count_pending(
+    app: &App,
+    is_page: bool,
+    member: &Member,
+) -> Result<Option<PendingCount>, store::Error> {
     let Some(merchant) = member
         .merchant
         .as_ref()
@@ -175,7 +179,7 @@ async fn waiting(app: &App, is_page: bool, member: &Member) -> Result<Option<Wai
         sandbox: member.sandbox,
     };
     let count = store::review::waiting(&mut app.db.read().await?, scope, WAITING_COUNTED).await?;
-    Ok(Some(Waiting(count)))
+    Ok(Some(PendingCount(count)))
 }
 
 /// Middleware: finds the signed-in member.
@@ -191,7 +195,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
                 }
                 let member = Member::from(found);
                 let is_page = request.method() == Method::GET && !request.uri().path().contains("/files/");
-                match waiting(&app, is_page, &member).await {
+                match count_pending(&app, is_page, &member).await {
                     Ok(Some(count)) => _ = request.extensions_mut().insert(count),
                     Ok(None) => {}
                     Err(error) => tracing::warn!("waiting attempts could not be counted: {error}"),

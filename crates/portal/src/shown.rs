@@ -13,7 +13,7 @@ use store::portal_sessions;
 use super::session::Member;
 
 #[derive(Serialize, Deserialize)]
-struct Kept<T> {
+struct Flash<T> {
     /// The path of the page that shows it.
     on: String,
     what: T,
@@ -23,8 +23,8 @@ struct Kept<T> {
 ///
 /// # Errors
 /// 503 if the database is unavailable.
-pub async fn keep(app: &App, member: &Member, on: &str, what: &impl Serialize) -> Result<(), Problem> {
-    let kept = Kept { on: on.into(), what };
+pub async fn set(app: &App, member: &Member, on: &str, what: &impl Serialize) -> Result<(), Problem> {
+    let kept = Flash { on: on.into(), what };
     let text = serde_json::to_string(&kept).map_err(Problem::internal)?;
     Ok(sessions::keep_shown(&app.db, member.staff_id, member.session_id, &text).await?)
 }
@@ -38,7 +38,7 @@ pub async fn take<T: DeserializeOwned>(app: &App, member: &Member, on: &str) -> 
     let Some(shown) = portal_sessions::shown(&mut app.db.read().await?, staff_id, session_id).await? else {
         return Ok(None);
     };
-    let kept = serde_json::from_str::<Kept<serde_json::Value>>(&shown.text).ok();
+    let kept = serde_json::from_str::<Flash<serde_json::Value>>(&shown.text).ok();
     let Some(kept) = kept.filter(|kept| kept.on == on) else {
         return Ok(None);
     };

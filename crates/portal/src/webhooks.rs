@@ -45,13 +45,13 @@ pub fn routes(routes: Routes) -> Routes {
 /// The filters of the deliveries.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct EventQuery {
     flow: String,
     state: String,
     before: String,
 }
 
-impl Asked {
+impl EventQuery {
     fn filter(&self) -> EventFilter {
         EventFilter {
             flow_id: Uuid::parse_str(&self.flow).ok(),
@@ -81,7 +81,7 @@ struct ListPage {
     endpoints: Vec<Endpoint>,
     flows: Vec<Flow>,
     rows: Vec<Row>,
-    asked: Asked,
+    asked: EventQuery,
     /// The last event on this page, if more follow.
     next: Option<Uuid>,
     states: [&'static str; 3],
@@ -93,11 +93,11 @@ async fn list(
     State(app): State<Shared>,
     member: Member,
     page: Page,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<EventQuery>,
 ) -> Result<Response, Rejection> {
     let filter = asked.filter();
     // Invalid filters are not repeated in the form.
-    let asked = Asked {
+    let asked = EventQuery {
         flow: filter.flow_id.map(|id| id.to_string()).unwrap_or_default(),
         state: filter
             .progress

@@ -6,8 +6,8 @@
 use smallvec::SmallVec;
 
 use crate::distance::{self, Side, Signature};
-use crate::name::{Kind, Name, Role, Token};
-use crate::tables::{self, Form};
+use crate::name::{Kind, Name, NamePart, Token};
+use crate::tables::{self, LegalForm};
 use crate::text::Script;
 
 /// A span of the query's tokens matched to a span of the candidate's. A span is a start and a length.
@@ -50,15 +50,15 @@ pub(crate) const ORGANISATION: Costs = Costs {
 };
 
 /// Factor for a given name that matches a family name.
-const EXCHANGED: f32 = 0.8;
+const EXCHANGED_ROLE_FACTOR: f32 = 0.8;
 /// Factor for "A bin B" against "B bin A".
-const FATHER_AND_SON: f32 = 0.65;
+const EXCHANGED_BIN_FACTOR: f32 = 0.65;
 /// Factor for legal forms that exclude each other.
-const OTHER_FORM: f32 = 0.68;
+const OTHER_FORM_FACTOR: f32 = 0.68;
 /// Similarity of an initial to a name that begins with it.
-const INITIAL: f32 = 0.9;
+const INITIAL_SIMILARITY: f32 = 0.9;
 /// Similarity of a given name to its short form or variant.
-const VARIANT: f32 = 0.88;
+const VARIANT_SIMILARITY: f32 = 0.88;
 /// Factor for two words written as one.
 const JOINED: f32 = 0.97;
 
@@ -80,15 +80,15 @@ pub(crate) fn compare_with(
     let mut found = align(query, candidate, similarity);
     found.score = weigh(query, candidate, &found.pairs);
     if found.score < 0.95
-        && let Some(whole) = whole(query, candidate).filter(|w| w.score > found.score)
+        && let Some(whole) = compare_without_spaces(query, candidate).filter(|w| w.score > found.score)
     {
         found = whole;
     }
     if query.person && candidate.person && exchanged_bin(query, candidate) {
-        found.score *= FATHER_AND_SON;
+        found.score *= EXCHANGED_BIN_FACTOR;
     }
-    if other_form(&query.forms, &candidate.forms) {
-        found.score *= OTHER_FORM;
+    if has_other_form(&query.forms, &candidate.forms) {
+        found.score *= OTHER_FORM_FACTOR;
     }
     found.score = found.score.clamp(0.0, 1.0);
     found
@@ -115,8 +115,8 @@ pub(crate) fn token_similarity(a: &Token, b: &Token, person: bool) -> f32 {
         return 0.0;
     }
     let alike = distance::similarity(&side(a), &side(b));
-    if person && alike < VARIANT && tables::same_given_name(&a.text, &b.text) {
-        VARIANT
+    if person && alike < VARIANT_SIMILARITY && tables::same_given_name(&a.text, &b.text) {
+        VARIANT_SIMILARITY
     } else {
         alike
     }
@@ -143,10 +143,10 @@ fn align(query: &Name, candidate: &Name, mut similarity: impl FnMut(usize, usize
             let mut alike = similarity(i, j);
             let exchanged = matches!(
                 (a.role, b.role),
-                (Role::Given, Role::Family) | (Role::Family, Role::Given)
+                (NamePart::Given, NamePart::Family) | (NamePart::Family, NamePart::Given)
             );
             if exchanged && alike > 0.0 {
-                alike *= EXCHANGED;
+                alike *= EXCHANGED_ROLE_FACTOR;
             }
             if alike > 0.0 {
                 options.push((alike, i, j));
@@ -161,7 +161,7 @@ fn align(query: &Name, candidate: &Name, mut similarity: impl FnMut(usize, usize
             .then((x.1, x.2).cmp(&(y.1, y.2)))
     });
     let mut pairs: SmallVec<[Pair; 8]> = SmallVec::new();
-    let mut free = Free {
+    let mut free = UnmatchedTokens {
         q: vec_true(q.len()),
         c: vec_true(c.len()),
     };
@@ -180,12 +180,12 @@ fn vec_true(len: usize) -> SmallVec<[bool; 16]> {
 }
 
 /// Which tokens are still unmatched.
-struct Free {
+struct UnmatchedTokens {
     q: SmallVec<[bool; 16]>,
     c: SmallVec<[bool; 16]>,
 }
 
-impl Free {
+impl UnmatchedTokens {
     fn take(
         &mut self,
         pairs: &mut SmallVec<[Pair; 8]>,
@@ -204,7 +204,7 @@ impl Free {
 }
 
 /// Matches words that one name joins and the other separates: "Good Will" and "Goodwill".
-fn joined_words(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pair; 8]>) {
+fn joined_words(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &mut SmallVec<[Pair; 8]>) {
     for len in [2, 3, 4] {
         for (i, parts) in q.windows(len).enumerate() {
             for (j, one) in c.iter().enumerate() {
@@ -264,7 +264,7 @@ fn joined(parts: &[Token], one: &Token) -> Option<f32> {
 }
 
 /// Matches initials of one name to words of the other. Family names come last.
-fn initials(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pair; 8]>) {
+fn initials(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &mut SmallVec<[Pair; 8]>) {
     let stands_for = |initial: &Token, word: &Token| {
         initial.kind == Kind::Initial
             && word.kind == Kind::Word
@@ -273,10 +273,10 @@ fn initials(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pai
     for family in [false, true] {
         for (i, a) in q.iter().enumerate() {
             for (j, b) in c.iter().enumerate() {
-                let fits = stands_for(a, b) && (b.role == Role::Family) == family
-                    || stands_for(b, a) && (a.role == Role::Family) == family;
+                let fits = stands_for(a, b) && (b.role == NamePart::Family) == family
+                    || stands_for(b, a) && (a.role == NamePart::Family) == family;
                 if fits && free.q[i] && free.c[j] {
-                    free.take(pairs, (i, 1), (j, 1), INITIAL);
+                    free.take(pairs, (i, 1), (j, 1), INITIAL_SIMILARITY);
                 }
             }
         }
@@ -303,7 +303,7 @@ fn sums(query: &Name, candidate: &Name, pairs: &[Pair]) -> Sums {
         candidate_left: 0.0,
         candidate_surplus: 0.0,
     };
-    let mut free = Free {
+    let mut free = UnmatchedTokens {
         q: vec_true(q.len()),
         c: vec_true(c.len()),
     };
@@ -341,7 +341,7 @@ fn weigh(query: &Name, candidate: &Name, pairs: &[Pair]) -> f32 {
     let person = query.person && candidate.person;
     let mut costs = if person { PERSON } else { ORGANISATION };
     if person {
-        single_names(query, candidate, pairs, &mut costs);
+        raise_single_word_costs(query, candidate, pairs, &mut costs);
     }
     let contradiction = s.query_left.min(s.candidate_left);
     let rest = |left: f32, surplus: f32| {
@@ -359,7 +359,7 @@ fn weigh(query: &Name, candidate: &Name, pairs: &[Pair]) -> f32 {
 
 /// Raises the costs if only one word matches. Such a word must be exact and uncommon to identify a longer
 /// name.
-fn single_names(query: &Name, candidate: &Name, pairs: &[Pair], costs: &mut Costs) {
+fn raise_single_word_costs(query: &Name, candidate: &Name, pairs: &[Pair], costs: &mut Costs) {
     let mut words = pairs.iter().filter(|p| {
         let word = |t: &Token| t.kind == Kind::Word && t.weight > 0.5;
         query.tokens[p.query.0..p.query.0 + p.query.1].iter().any(word) && p.similarity > 0.0
@@ -375,14 +375,14 @@ fn single_names(query: &Name, candidate: &Name, pairs: &[Pair], costs: &mut Cost
     let telling = pair.similarity >= 0.95
         && token.text.len() >= 5
         && !tables::GIVEN_NAME_GROUPS.contains_key(&*token.text)
-        && candidate.tokens[pair.candidate.0].role != Role::Given;
+        && candidate.tokens[pair.candidate.0].role != NamePart::Given;
     if !telling {
         costs.candidate = 0.6;
     }
 }
 
 /// Compares the whole names without their spaces, and as acronyms.
-fn whole(query: &Name, candidate: &Name) -> Option<Comparison> {
+fn compare_without_spaces(query: &Name, candidate: &Name) -> Option<Comparison> {
     let (q, c) = (&query.tokens, &candidate.tokens);
     let all = |similarity: f32| Comparison {
         score: similarity,
@@ -467,13 +467,13 @@ fn exchanged_bin(query: &Name, candidate: &Name) -> bool {
     alike(a, y) && alike(b, x) && !alike(a, x)
 }
 
-fn other_form(a: &[Form], b: &[Form]) -> bool {
-    let telling = |forms: &[Form]| {
+fn has_other_form(a: &[LegalForm], b: &[LegalForm]) -> bool {
+    let telling = |forms: &[LegalForm]| {
         forms
             .iter()
             .copied()
-            .filter(|f| *f != Form::Plain)
-            .collect::<SmallVec<[Form; 4]>>()
+            .filter(|f| *f != LegalForm::Plain)
+            .collect::<SmallVec<[LegalForm; 4]>>()
     };
     let (a, b) = (telling(a), telling(b));
     !a.is_empty() && !b.is_empty() && !a.iter().any(|f| b.contains(f))
@@ -483,10 +483,10 @@ fn other_form(a: &[Form], b: &[Form]) -> bool {
 mod tests {
     use super::*;
     use crate::entity::Schema;
-    use crate::name::{Parts, prepare};
+    use crate::name::{KnownNameParts, prepare};
 
     fn score(schema: Schema, a: &str, b: &str) -> f32 {
-        let read = |n| prepare(n, schema, &Parts::default()).unwrap();
+        let read = |n| prepare(n, schema, &KnownNameParts::default()).unwrap();
         compare(&read(a), &read(b)).score
     }
 
@@ -548,7 +548,7 @@ mod tests {
         #[test]
         fn any_names_compare_within_bounds(a in "\\PC{0,60}", b in "\\PC{0,60}", org in proptest::bool::ANY) {
             let schema = if org { Schema::Company } else { Schema::Person };
-            let read = |n: &str| prepare(n, schema, &Parts::default());
+            let read = |n: &str| prepare(n, schema, &KnownNameParts::default());
             if let (Some(x), Some(y)) = (read(&a), read(&b)) {
                 let s = compare(&x, &y).score;
                 proptest::prop_assert!((0.0..=1.0).contains(&s));

@@ -166,7 +166,7 @@ pub(crate) fn similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
         return 1.0;
     }
     if a.script == Script::Abjad || b.script == Script::Abjad {
-        return vowelless(a, b);
+        return abjad_similarity(a, b);
     }
     let shorter = a.text.len().min(b.text.len());
     let longer = a.text.len().max(b.text.len());
@@ -205,7 +205,7 @@ fn one_slip(a: &[u8], b: &[u8]) -> bool {
 
 /// Similarity if a word is Arabic or Hebrew, which omit short vowels. Two such words compare by spelling. Against
 /// another alphabet, consonants count, and long vowels, which are romanised as `y`, `w` and `a`.
-fn vowelless(a: &Side<'_>, b: &Side<'_>) -> f32 {
+fn abjad_similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
     if a.script == b.script {
         let limit = budget(a.text.len().min(b.text.len()) + 1);
         return edit_cost(a.text, b.text, limit).map_or(0.0, |c| 1.0 - f32::from(c) * 0.025);

@@ -79,7 +79,7 @@ impl Schema {
     }
 
     /// Whether a query of this schema may mean a candidate of the other one.
-    pub fn may_be(self, other: Schema) -> bool {
+    pub fn is_compatible_with(self, other: Schema) -> bool {
         use Schema::{Company, LegalEntity, Organization, Person, PublicBody, Thing};
         let organisation = |s| matches!(s, Company | Organization | PublicBody);
         self == other
@@ -218,7 +218,7 @@ impl PartialDate {
 
     /// Reads the usable part of a date that people typed: `1969-7-16` in full, the month of `1974-01-32`.
     /// `None` without a year. It is lenient, because a typing error in a date must not hide a hit.
-    pub fn lenient(text: &str) -> Option<PartialDate> {
+    pub fn parse_lenient(text: &str) -> Option<PartialDate> {
         if let Ok(date) = text.parse() {
             return Some(date);
         }
@@ -392,7 +392,7 @@ impl Gender {
 
 /// Above this number of values, [`add_unique`] skips its linear search. A record of megabytes would take
 /// minutes.
-const LONG: usize = 100;
+const MAX_SEARCHED_VALUES: usize = 100;
 
 /// Adds a value unless it is blank or already present.
 pub(crate) fn push_unique(values: &mut Vec<String>, value: &str) {
@@ -405,14 +405,14 @@ pub(crate) fn push_unique(values: &mut Vec<String>, value: &str) {
 /// Adds a value unless it is already present. Beyond [`LONG`] values, [`Entity::settle`] removes the
 /// duplicates.
 pub(crate) fn add_unique<T: PartialEq>(values: &mut Vec<T>, value: T) {
-    if values.len() >= LONG || !values.contains(&value) {
+    if values.len() >= MAX_SEARCHED_VALUES || !values.contains(&value) {
         values.push(value);
     }
 }
 
 /// Removes duplicates where [`add_unique`] skipped its search. The first of equal values remains.
-fn unique<T: Clone + Eq + Hash>(values: &mut Vec<T>) {
-    if values.len() > LONG {
+fn remove_duplicates<T: Clone + Eq + Hash>(values: &mut Vec<T>) {
+    if values.len() > MAX_SEARCHED_VALUES {
         let mut seen = FxHashSet::default();
         values.retain(|value| seen.insert(value.clone()));
     }
@@ -436,9 +436,9 @@ impl Entity {
             &mut self.programs,
             &mut self.remarks,
         ] {
-            unique(values);
+            remove_duplicates(values);
         }
-        unique(&mut self.identifiers);
+        remove_duplicates(&mut self.identifiers);
         if self.caption.is_empty() {
             let first = self
                 .names
@@ -517,17 +517,17 @@ mod tests {
             ("1974-01-32", "1974-01"),
             ("1968-13-30", "1968"),
         ] {
-            assert_eq!(PartialDate::lenient(text).unwrap().to_string(), date);
+            assert_eq!(PartialDate::parse_lenient(text).unwrap().to_string(), date);
         }
-        assert_eq!(PartialDate::lenient("yesterday"), None);
+        assert_eq!(PartialDate::parse_lenient("yesterday"), None);
     }
 
     #[test]
     fn people_are_not_ships() {
-        assert!(Schema::LegalEntity.may_be(Schema::Person));
-        assert!(Schema::Company.may_be(Schema::Organization));
-        assert!(!Schema::Person.may_be(Schema::Vessel));
-        assert!(!Schema::Person.may_be(Schema::Company));
+        assert!(Schema::LegalEntity.is_compatible_with(Schema::Person));
+        assert!(Schema::Company.is_compatible_with(Schema::Organization));
+        assert!(!Schema::Person.is_compatible_with(Schema::Vessel));
+        assert!(!Schema::Person.is_compatible_with(Schema::Company));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use crate::distance::{Signature, edit_cost};
 use crate::entity::{Entity, Schema};
-use crate::tables::{self, Form};
+use crate::tables::{self, LegalForm};
 use crate::text::{self, Script, Word};
 
 /// Maximum number of tokens of a name, because the index uses one bit per token.
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 
 /// The part of a person's name that a token belongs to, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum NamePart {
     Unknown,
     Given,
     Family,
@@ -44,7 +44,7 @@ pub(crate) struct Token {
     pub(crate) original: Box<str>,
     pub(crate) script: Script,
     pub(crate) kind: Kind,
-    pub(crate) role: Role,
+    pub(crate) role: NamePart,
     /// Weight of the token if it matches or is contradicted.
     pub(crate) weight: f32,
     /// Weight of the token if the other name lacks it.
@@ -56,7 +56,7 @@ pub(crate) struct Token {
 pub(crate) struct Name {
     pub(crate) tokens: Vec<Token>,
     /// Legal forms, which are removed from the tokens.
-    pub(crate) forms: Vec<Form>,
+    pub(crate) forms: Vec<LegalForm>,
     /// Whether it was read as a person's name.
     pub(crate) person: bool,
     /// Initials of an organisation's words if it has three or more; else empty.
@@ -65,13 +65,13 @@ pub(crate) struct Name {
 
 /// The separately known given and family names of an entity, as words.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct KnownNameParts {
     given: Vec<String>,
     family: Vec<String>,
 }
 
-impl Parts {
-    pub(crate) fn of(entity: &Entity) -> Parts {
+impl KnownNameParts {
+    pub(crate) fn of(entity: &Entity) -> KnownNameParts {
         let collect = |names: &[String]| {
             names
                 .iter()
@@ -79,30 +79,30 @@ impl Parts {
                 .map(|w| w.text)
                 .collect::<Vec<String>>()
         };
-        Parts {
+        KnownNameParts {
             given: collect(&entity.given_names),
             family: collect(&entity.family_names),
         }
     }
 
-    fn role(&self, text: &str) -> Role {
+    fn role(&self, text: &str) -> NamePart {
         let given = self.given.iter().any(|n| n == text);
         let family = self.family.iter().any(|n| n == text);
         match (given, family) {
-            (true, false) => Role::Given,
-            (false, true) => Role::Family,
-            _ => Role::Unknown,
+            (true, false) => NamePart::Given,
+            (false, true) => NamePart::Family,
+            _ => NamePart::Unknown,
         }
     }
 }
 
 /// Prepares a name by the conventions of its schema; `None` if nothing comparable remains.
-pub(crate) fn prepare(name: &str, schema: Schema, parts: &Parts) -> Option<Name> {
+pub(crate) fn prepare(name: &str, schema: Schema, parts: &KnownNameParts) -> Option<Name> {
     let words = text::words(name);
     let prepared = if schema.is_person() {
-        person(words, parts)
+        prepare_person(words, parts)
     } else {
-        organisation(words, schema)
+        prepare_organisation(words, schema)
     };
     (!prepared.tokens.is_empty()).then_some(prepared)
 }
@@ -120,13 +120,13 @@ fn token(word: Word, kind: Kind, weight: f32, surplus: f32) -> Token {
         original: word.original.into(),
         script: word.script,
         kind,
-        role: Role::Unknown,
+        role: NamePart::Unknown,
         weight,
         surplus,
     }
 }
 
-fn person(words: Vec<Word>, parts: &Parts) -> Name {
+fn prepare_person(words: Vec<Word>, parts: &KnownNameParts) -> Name {
     // "FAMILY, Given": exactly one comma with words on both sides.
     let commas: Vec<usize> = (1..words.len()).filter(|i| words[*i].after_comma).collect();
     let comma = if let [at] = commas[..] { Some(at) } else { None };
@@ -140,16 +140,16 @@ fn person(words: Vec<Word>, parts: &Parts) -> Name {
         }
         let known = parts.role(&word.text);
         let role = match comma {
-            _ if known != Role::Unknown => known,
-            Some(comma) if at < comma => Role::Family,
-            Some(_) => Role::Given,
-            None => Role::Unknown,
+            _ if known != NamePart::Unknown => known,
+            Some(comma) if at < comma => NamePart::Family,
+            Some(_) => NamePart::Given,
+            None => NamePart::Unknown,
         };
         let first = tokens.len();
         push_person_word(word, mixed_case, &mut tokens);
         for token in &mut tokens[first..] {
             token.role = role;
-            if role == Role::Family && token.kind == Kind::Word {
+            if role == NamePart::Family && token.kind == Kind::Word {
                 token.weight = 1.3;
             }
         }
@@ -239,7 +239,7 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
     tokens.push(token(word, Kind::Word, 1.0, 1.0));
 }
 
-fn organisation(words: Vec<Word>, schema: Schema) -> Name {
+fn prepare_organisation(words: Vec<Word>, schema: Schema) -> Name {
     let mut tokens: Vec<Token> = Vec::with_capacity(words.len());
     let mut forms = Vec::new();
     let mut taken: Vec<Word> = Vec::new(); // the words of the legal forms, in case nothing else is left
@@ -285,7 +285,7 @@ fn organisation(words: Vec<Word>, schema: Schema) -> Name {
             token(word, Kind::Particle, 0.1, 0.02)
         } else if tables::COUNTRY_WORDS.contains(text) {
             token(word, Kind::Word, 1.0, 0.3)
-        } else if tables::GENERIC.contains(text) {
+        } else if tables::GENERIC_WORDS.contains(text) {
             token(word, Kind::Word, 0.6, 0.8)
         } else {
             token(word, Kind::Word, 1.0, 1.0)
@@ -315,20 +315,20 @@ fn organisation(words: Vec<Word>, schema: Schema) -> Name {
     name
 }
 
-fn legal_form(words: &[Word]) -> Option<(usize, Form)> {
+fn legal_form(words: &[Word]) -> Option<(usize, LegalForm)> {
     // The longer words of legal forms are often misspelt.
     let same =
         |form: &str, word: &str| form == word || (form.len() >= 7 && edit_cost(form, word, 12).is_some());
     let starts =
         |form: &[String]| form.len() <= words.len() && form.iter().zip(words).all(|(f, w)| same(f, &w.text));
     let first = words.first()?.text.as_str();
-    if let Some(candidates) = tables::FORMS.get(first) {
+    if let Some(candidates) = tables::LEGAL_FORMS.get(first) {
         return candidates
             .iter()
             .find(|(form, _)| starts(form))
             .map(|(form, class)| (form.len(), *class));
     }
-    let long = tables::LONG_FORMS.iter().filter(|_| first.len() >= 9);
+    let long = tables::LONG_LEGAL_FORMS.iter().filter(|_| first.len() >= 9);
     long.into_iter()
         .find(|(form, _)| same(form, first))
         .map(|(_, class)| (1, *class))
@@ -349,7 +349,7 @@ fn number(words: &[Word]) -> Option<(usize, u32)> {
     }
 }
 
-fn finish(mut tokens: Vec<Token>, forms: Vec<Form>, person: bool) -> Name {
+fn finish(mut tokens: Vec<Token>, forms: Vec<LegalForm>, person: bool) -> Name {
     tokens.truncate(MAX_TOKENS);
     if !tokens.iter().any(|t| matches!(t.kind, Kind::Word | Kind::Number)) {
         // If only particles or initials exist, they are the name.
@@ -374,7 +374,7 @@ mod tests {
     use super::*;
 
     fn read(name: &str, schema: Schema) -> String {
-        let Some(name) = prepare(name, schema, &Parts::default()) else {
+        let Some(name) = prepare(name, schema, &KnownNameParts::default()) else {
             return String::new();
         };
         let words: Vec<&str> = name.tokens.iter().map(|t| &*t.text).collect();
@@ -394,9 +394,9 @@ mod tests {
         ] {
             assert_eq!(read(name, Schema::Person), expect, "{name}");
         }
-        let name = prepare("PUTIN, Vladimir", Schema::Person, &Parts::default()).unwrap();
-        assert_eq!(name.tokens[0].role, Role::Family);
-        assert_eq!(name.tokens[1].role, Role::Given);
+        let name = prepare("PUTIN, Vladimir", Schema::Person, &KnownNameParts::default()).unwrap();
+        assert_eq!(name.tokens[0].role, NamePart::Family);
+        assert_eq!(name.tokens[1].role, NamePart::Given);
     }
 
     #[test]

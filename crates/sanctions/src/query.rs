@@ -106,7 +106,7 @@ impl Query {
         if !dob.is_empty() {
             entity
                 .birth_dates
-                .push(PartialDate::lenient(&dob).ok_or(QueryError::BirthDate)?);
+                .push(PartialDate::parse_lenient(&dob).ok_or(QueryError::BirthDate)?);
         }
         entity
             .countries

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::compare::{self, Comparison};
 use crate::entity::{Entity, Gender, IdentifierKind, PartialDate};
 use crate::name::Name;
-use crate::subject::{Facts, Subject, exact_words};
+use crate::subject::{Facts, Subject, sorted_words};
 
 /// Score from which a candidate is a match, unless a caller sets another threshold.
 pub const DEFAULT_THRESHOLD: f64 = 0.70;
@@ -108,10 +108,10 @@ pub(crate) fn best_name(query: &[Name], candidate: &[Name]) -> Option<BestName> 
 }
 
 /// Maximum gain of a name's score by qualifiers. The index uses it to discard candidates.
-pub(crate) const MOST_GAIN: f32 = 0.1;
+pub(crate) const MAX_QUALIFIER_GAIN: f32 = 0.1;
 
 /// Computes a candidate's score. `best` is the best pair of names, if any is similar enough.
-pub(crate) fn total(
+pub(crate) fn score_subjects(
     query: &Subject,
     candidate: &Subject,
     best: Option<&BestName>,
@@ -132,20 +132,20 @@ pub(crate) fn total(
     if let Some(alias) = query
         .names
         .iter()
-        .map(exact_words)
-        .find(|n| candidate.weak.binary_search(n).is_ok())
+        .map(sorted_words)
+        .find(|n| candidate.weak_aliases.binary_search(n).is_ok())
     {
         main.push(Feature::new("weak_alias_match", WEAK_ALIAS, &alias, &alias));
     }
     let names = main.iter().map(|f| f.score).fold(0.0, f32::max);
-    exact_matches(&query.facts, &candidate.facts, &mut main);
+    add_exact_matches(&query.facts, &candidate.facts, &mut main);
     let exact = main
         .iter()
         .filter(|f| !f.name.starts_with("name") && !f.name.starts_with("weak"));
     let exact = exact.map(|f| f.score).fold(0.0, f32::max);
     let mut qualifiers = Vec::new();
     if names > 0.0 {
-        qualify(&query.facts, &candidate.facts, names, &mut qualifiers);
+        add_qualifiers(&query.facts, &candidate.facts, names, &mut qualifiers);
     }
     let named = names + qualifiers.iter().map(|f| f.score).sum::<f32>();
     let score = round(exact.max(named).clamp(0.0, 1.0));
@@ -220,7 +220,7 @@ fn token_matches(query: &Name, candidate: &Name, comparison: &Comparison) -> Vec
     out
 }
 
-fn exact_matches(query: &Facts, candidate: &Facts, main: &mut Vec<Feature>) {
+fn add_exact_matches(query: &Facts, candidate: &Facts, main: &mut Vec<Feature>) {
     if let Some(wallet) = query.wallets.iter().find(|w| candidate.wallets.contains(w)) {
         main.push(Feature::new("wallet_match", 0.98, wallet, wallet));
     }
@@ -263,7 +263,7 @@ fn identifier_weight(a: IdentifierKind, b: IdentifierKind, value: &str) -> Optio
     }
 }
 
-fn qualify(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>) {
+fn add_qualifiers(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>) {
     let list = |values: &[String]| values.join(" ");
     let (qc, cc) = (&query.countries, &candidate.countries);
     if !qc.is_empty() && !cc.is_empty() && !qc.iter().any(|c| cc.contains(c)) {
@@ -279,7 +279,7 @@ fn qualify(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>)
         .birth_dates
         .iter()
         .flat_map(|a| candidate.birth_dates.iter().map(move |b| (a, b)));
-    let judged = pairs.map(|(a, b)| (judge_dates(a, b), a, b));
+    let judged = pairs.map(|(a, b)| (compare_birth_dates(a, b), a, b));
     // Each side's dates are alternatives, so the pair with the best score counts.
     if let Some(((name, score), a, b)) = judged.max_by(|x, y| x.0.1.total_cmp(&y.0.1)) {
         let agrees = score > 0.0;
@@ -290,7 +290,7 @@ fn qualify(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>)
 }
 
 /// The feature and score of two dates of birth. A part that one of them lacks contradicts nothing.
-fn judge_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) {
+fn compare_birth_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) {
     let years_apart = if a.last_year < b.first_year {
         b.first_year - a.last_year
     } else {
@@ -301,7 +301,7 @@ fn judge_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) {
     let day_differs = a.is_full() && b.is_full() && !same_day;
     let month_differs = a.month != 0 && b.month != 0 && a.month != b.month;
     match years_apart {
-        0 if same_day => ("birth_date_match", MOST_GAIN),
+        0 if same_day => ("birth_date_match", MAX_QUALIFIER_GAIN),
         0 if swapped => ("birth_day_swapped", -0.12),
         0 if day_differs || month_differs => ("birth_day_disjoint", -0.25),
         0 => ("birth_year_match", 0.0),
@@ -315,7 +315,7 @@ fn judge_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) {
 
 /// Scores a pair of entities.
 pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
-    if !query.schema.may_be(candidate.schema) {
+    if !query.schema.is_compatible_with(candidate.schema) {
         return PairScore {
             score: 0.0,
             matched: false,
@@ -327,7 +327,7 @@ pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
     let people = query.schema.is_person() || candidate.schema.is_person();
     let (query, candidate) = (Subject::of(query, people), Subject::of(candidate, people));
     let best = best_name(&query.names, &candidate.names);
-    total(&query, &candidate, best.as_ref(), true)
+    score_subjects(&query, &candidate, best.as_ref(), true)
 }
 
 #[cfg(test)]

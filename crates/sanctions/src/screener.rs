@@ -5,27 +5,29 @@
 //! discarded only if it could not reach the threshold even with full scores for the shared words, never to
 //! limit their number. The index is immutable; a new version of a list needs a new [`Screener`].
 
-mod answer;
+mod result;
 mod spelling;
 
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::answer::{Hit, ScreenOptions, ScreenResult, Total};
-use self::spelling::{any_for_one, exchanged, lacking_one, one_may_differ, respelled};
+pub use self::result::{Hit, ScreenOptions, ScreenResult, Total};
+use self::spelling::{
+    allows_one_difference, respelled, with_exchanged_neighbours, with_wildcard, without_one_consonant,
+};
 use crate::compare::{self, ORGANISATION, PERSON};
 use crate::entity::{Entity, Schema, push_unique};
 use crate::import::List;
 use crate::name::{Kind, Name, Token};
 use crate::query::{Query, QueryError};
-use crate::score::{self, BestName, MOST_GAIN};
-use crate::subject::{Subject, exact_words};
+use crate::score::{self, BestName, MAX_QUALIFIER_GAIN};
+use crate::subject::{Subject, sorted_words};
 use crate::tables;
 use crate::text::{self, Script};
 
 /// A listed entity in the index.
-struct Listed {
+struct ListedEntity {
     id: String,
     caption: String,
     datasets: Vec<String>,
@@ -48,7 +50,7 @@ struct ListedName {
 const NO_WORD: u32 = u32::MAX;
 
 /// Cached similarities: for each token of one query name, by dictionary word.
-struct Memo(Vec<FxHashMap<u32, f32>>);
+struct SimilarityCache(Vec<FxHashMap<u32, f32>>);
 
 /// A distinct word of the listed names, with the names that contain it.
 struct DictionaryWord {
@@ -60,7 +62,7 @@ struct DictionaryWord {
 #[derive(Default)]
 pub struct Screener {
     lists: BTreeMap<String, String>,
-    listed: Vec<Listed>,
+    listed: Vec<ListedEntity>,
     names: Vec<ListedName>,
     words: Vec<DictionaryWord>,
     by_text: FxHashMap<Box<str>, Vec<u32>>,
@@ -86,7 +88,7 @@ pub struct ListedWallet<'a> {
 }
 
 /// A part of the query's name to look up, and a bit set of the tokens that it covers.
-struct Unit {
+struct LookupUnit {
     token: Token,
     covers: u64,
     /// The token's position, if the unit is exactly that token.
@@ -120,8 +122,8 @@ impl Screener {
                 .or_default()
                 .push(id);
             let skeleton = text::skeleton(&word.token.sound);
-            if one_may_differ(&word.token, &skeleton) {
-                for key in lacking_one(&skeleton).chain(any_for_one(&skeleton)) {
+            if allows_one_difference(&word.token, &skeleton) {
+                for key in without_one_consonant(&skeleton).chain(with_wildcard(&skeleton)) {
                     screener.by_pattern.entry(key.into()).or_default().push(id);
                 }
             }
@@ -164,7 +166,7 @@ impl Screener {
                     .push(name_id);
             }
         }
-        for alias in &subject.weak {
+        for alias in &subject.weak_aliases {
             self.by_weak_alias.entry(alias.clone()).or_default().push(id);
         }
         for (_, value) in &subject.facts.identifiers {
@@ -183,7 +185,7 @@ impl Screener {
             programs,
             ..
         } = entity;
-        self.listed.push(Listed {
+        self.listed.push(ListedEntity {
             id,
             caption,
             datasets,
@@ -202,7 +204,7 @@ impl Screener {
     /// Every listed wallet of a sanctioned subject. Wallets of entities listed for another reason are
     /// omitted.
     pub fn wallets(&self) -> impl Iterator<Item = ListedWallet<'_>> {
-        let sanctioned = |listed: &&Listed| {
+        let sanctioned = |listed: &&ListedEntity| {
             listed.topics.is_empty() || listed.topics.iter().any(|topic| topic.starts_with("sanction"))
         };
         self.listed.iter().filter(sanctioned).flat_map(|listed| {
@@ -236,10 +238,10 @@ impl Screener {
                 - if subject.facts.birth_dates.is_empty() {
                     0.0
                 } else {
-                    MOST_GAIN
+                    MAX_QUALIFIER_GAIN
                 };
             for (at, name) in subject.names.iter().enumerate() {
-                let mut memo = Memo(vec![FxHashMap::default(); name.tokens.len()]);
+                let mut memo = SimilarityCache(vec![FxHashMap::default(); name.tokens.len()]);
                 for name_id in self.candidates(name, least, &mut memo) {
                     let ListedName {
                         entity: listed,
@@ -248,7 +250,7 @@ impl Screener {
                     } = &self.names[name_id as usize];
                     let (listed, place) = (*listed, *place);
                     let other = &self.listed[listed as usize].subject;
-                    if !entity.schema.may_be(other.schema) {
+                    if !entity.schema.is_compatible_with(other.schema) {
                         continue;
                     }
                     let candidate = &other.names[place as usize];
@@ -274,18 +276,20 @@ impl Screener {
                     }
                 }
             }
-            for id in self.exact(subject) {
-                if entity.schema.may_be(self.listed[id as usize].subject.schema)
+            for id in self.exact_candidates(subject) {
+                if entity
+                    .schema
+                    .is_compatible_with(self.listed[id as usize].subject.schema)
                     || entity.schema == Schema::CryptoWallet
                 {
                     candidates.entry(id).or_default();
                 }
             }
         }
-        Ok(self.answer(&subjects, candidates, options, query_params))
+        Ok(self.build_result(&subjects, candidates, options, query_params))
     }
 
-    fn answer(
+    fn build_result(
         &self,
         subjects: &[Subject],
         candidates: Candidates,
@@ -295,8 +299,10 @@ impl Screener {
         let score = |id: u32, best: &Option<ReadName>, explain: bool| {
             let other = &self.listed[id as usize].subject;
             match best {
-                Some((reading, best)) => score::total(&subjects[*reading], other, Some(best), explain),
-                None => score::total(&subjects[0], other, None, explain),
+                Some((reading, best)) => {
+                    score::score_subjects(&subjects[*reading], other, Some(best), explain)
+                }
+                None => score::score_subjects(&subjects[0], other, None, explain),
             }
         };
         let wanted = |id: u32| {
@@ -347,12 +353,12 @@ impl Screener {
     }
 
     /// Entities that share a weak alias, an identifier or a wallet with the query.
-    fn exact(&self, subject: &Subject) -> FxHashSet<u32> {
+    fn exact_candidates(&self, subject: &Subject) -> FxHashSet<u32> {
         let facts = &subject.facts;
         let aliases = subject
             .names
             .iter()
-            .filter_map(|n| self.by_weak_alias.get(&exact_words(n)));
+            .filter_map(|n| self.by_weak_alias.get(&sorted_words(n)));
         let identifiers = facts
             .identifiers
             .iter()
@@ -367,7 +373,7 @@ impl Screener {
     }
 
     /// The names that may score at least `least` against this one.
-    fn candidates(&self, name: &Name, least: f32, memo: &mut Memo) -> Vec<u32> {
+    fn candidates(&self, name: &Name, least: f32, memo: &mut SimilarityCache) -> Vec<u32> {
         let mut covered: FxHashMap<u32, u64> = FxHashMap::default();
         for unit in self.units(name) {
             let known = unit.place.map(|at| &mut memo.0[at]);
@@ -379,7 +385,7 @@ impl Screener {
         }
         let mut found: Vec<u32> = covered
             .into_iter()
-            .filter(|(_, covers)| best_case(name, *covers) >= least)
+            .filter(|(_, covers)| best_possible_score(name, *covers) >= least)
             .map(|(id, _)| id)
             .collect();
         if !name.person {
@@ -410,12 +416,12 @@ impl Screener {
 
     /// The units to look up for a name: its words, neighbouring words joined, and words split into two known
     /// words.
-    fn units(&self, name: &Name) -> Vec<Unit> {
-        let mut units: Vec<Unit> = Vec::new();
+    fn units(&self, name: &Name) -> Vec<LookupUnit> {
+        let mut units: Vec<LookupUnit> = Vec::new();
         let places: Vec<usize> = indexed_places(name);
         for at in &places {
             let token = &name.tokens[*at];
-            units.push(Unit {
+            units.push(LookupUnit {
                 token: token.clone(),
                 covers: 1 << at,
                 place: Some(*at),
@@ -431,12 +437,12 @@ impl Screener {
                     let given = respelled(token, &word.text, sound);
                     let whole = respelled(token, &token.text, token.sound.to_string());
                     units.extend([
-                        Unit {
+                        LookupUnit {
                             token: given,
                             covers: 1 << at,
                             place: None,
                         },
-                        Unit {
+                        LookupUnit {
                             token: whole,
                             covers: 1 << at,
                             place: None,
@@ -461,7 +467,7 @@ impl Screener {
                         kind: Kind::Word,
                         ..respelled(&tokens[0], &text, sound)
                     };
-                    units.push(Unit {
+                    units.push(LookupUnit {
                         token,
                         covers: span.fold(0, |bits, i| bits | 1 << i),
                         place: None,
@@ -472,13 +478,13 @@ impl Screener {
         units
     }
 
-    fn split(&self, token: &Token, covers: u64, units: &mut Vec<Unit>) {
+    fn split(&self, token: &Token, covers: u64, units: &mut Vec<LookupUnit>) {
         for at in 2..token.text.len().saturating_sub(1) {
             let (a, b) = token.text.split_at(at);
             if self.by_text.contains_key(a) && self.by_text.contains_key(b) && a.len().max(b.len()) >= 4 {
                 for half in [a, b] {
                     let token = respelled(token, half, text::sound(half));
-                    units.push(Unit {
+                    units.push(LookupUnit {
                         token,
                         covers,
                         place: None,
@@ -503,13 +509,13 @@ impl Screener {
             let mut keys: Vec<&'a [u32]> = Vec::new();
             let mut put = |words: Option<&'a Vec<u32>>| keys.extend(words.map(Vec::as_slice));
             put(self.by_skeleton.get(&*skeleton));
-            if one_may_differ(token, &skeleton) {
+            if allows_one_difference(token, &skeleton) {
                 // Keys for a consonant that only the query has, for two exchanged consonants, for a consonant
                 // that only the listed word has, and for a replaced consonant.
-                let near = lacking_one(&skeleton).chain(exchanged(&skeleton));
+                let near = without_one_consonant(&skeleton).chain(with_exchanged_neighbours(&skeleton));
                 near.for_each(|key| put(self.by_skeleton.get(&*key)));
                 put(self.by_pattern.get(&*skeleton));
-                any_for_one(&skeleton).for_each(|key| put(self.by_pattern.get(&*key)));
+                with_wildcard(&skeleton).for_each(|key| put(self.by_pattern.get(&*key)));
             }
             let near = keys.into_iter().flatten();
             found.extend(near.filter(|w| {
@@ -561,7 +567,7 @@ fn indexed_places(name: &Name) -> Vec<usize> {
 
 /// An upper bound for the score of a name that shares these tokens. They match fully, and the other name
 /// merely lacks the rest.
-fn best_case(name: &Name, covers: u64) -> f32 {
+fn best_possible_score(name: &Name, covers: u64) -> f32 {
     let (mut shared, mut missing, mut words) = (0.0, 0.0, 0);
     for (i, token) in name.tokens.iter().enumerate() {
         match token.kind {

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::entity::Entity;
 use crate::import::{
-    self, Diff, Guards, ImportError, ImportReport, List, ListFormat, Refusal, Reject, Source,
+    self, Diff, Guards, ImportError, ImportRefusal, ImportReport, List, ListFormat, Reject, Source,
 };
 use crate::screener::Screener;
 
@@ -25,7 +25,7 @@ use crate::screener::Screener;
 const FORMAT: u32 = 1;
 const EXTENSION: &str = "list.jsonl";
 /// Extension of the report on the last import of a list.
-const REPORT: &str = "import.json";
+const REPORT_EXTENSION: &str = "import.json";
 
 /// Default time after its import for which a list is usable. OFAC publishes several times a week, so a month
 /// without an import means that the lists are not maintained.
@@ -90,7 +90,7 @@ pub struct LastImport {
 }
 
 impl LastImport {
-    fn of(report: &ImportReport, refusal: Option<&Refusal>) -> LastImport {
+    fn of(report: &ImportReport, refusal: Option<&ImportRefusal>) -> LastImport {
         LastImport {
             list: report.list.clone(),
             version: report.version.clone(),
@@ -100,7 +100,7 @@ impl LastImport {
             rejected: report.rejected,
             rejects: report.rejects.clone(),
             diff: report.diff.clone(),
-            refused: refusal.map(Refusal::to_string),
+            refused: refusal.map(ImportRefusal::to_string),
         }
     }
 }
@@ -118,12 +118,12 @@ pub enum ScreenError {
 
 /// Why [`ListStore::load_exactly`] fails.
 #[derive(Debug, thiserror::Error)]
-pub enum SetError {
+pub enum LoadExactlyError {
     /// The folder has the list with another content, or not at all.
     #[error(
         "this node lacks the list {list} {version} that the installation uses (it has {found}): import the same file here with `bonafide lists import FILE`"
     )]
-    Lacks {
+    Missing {
         /// The list.
         list: String,
         /// The required version.
@@ -138,7 +138,7 @@ pub enum SetError {
 
 /// The exact content of a list to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ListContent {
     /// The version, for messages only.
     pub version: String,
     /// SHA-256 of its entities, in hexadecimal.
@@ -159,7 +159,7 @@ pub enum StoreError {
         /// The version that was read.
         version: String,
         /// The reason.
-        refusal: Refusal,
+        refusal: ImportRefusal,
         /// The report of the import.
         report: Box<ImportReport>,
     },
@@ -221,8 +221,8 @@ impl ListStore {
                 .as_ref()
                 .map(|(header, before)| (header.version.as_str(), before.entities.len())),
         };
-        if let Err(refusal) = import::check(&report, active, guards) {
-            self.remember(&LastImport::of(&report, Some(&refusal)));
+        if let Err(refusal) = import::check_guards(&report, active, guards) {
+            self.write_report(&LastImport::of(&report, Some(&refusal)));
             let (list, version) = (list.name, list.version);
             return Err(StoreError::Refused {
                 list,
@@ -232,13 +232,13 @@ impl ListStore {
             });
         }
         report.digest = self.put(&list)?;
-        self.remember(&LastImport::of(&report, None));
+        self.write_report(&LastImport::of(&report, None));
         Ok(report)
     }
 
     /// Writes the report of an import. Failure is ignored, because the list's activation does not depend on
     /// it.
-    fn remember(&self, import: &LastImport) {
+    fn write_report(&self, import: &LastImport) {
         let path = self.report_path(&import.list);
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let text = serde_json::to_vec(import).unwrap_or_default();
@@ -252,9 +252,9 @@ impl ListStore {
 
     /// The report of each list's last import, sorted by list. It includes lists whose first import was
     /// refused.
-    pub fn imports(&self) -> Result<Vec<LastImport>, StoreError> {
+    pub fn last_imports(&self) -> Result<Vec<LastImport>, StoreError> {
         let mut all = Vec::new();
-        for path in self.files_with(REPORT)? {
+        for path in self.files_with(REPORT_EXTENSION)? {
             let text = fs::read(&path)?;
             all.extend(serde_json::from_slice::<LastImport>(&text).ok());
         }
@@ -337,7 +337,7 @@ impl ListStore {
                     .map(|t| format!("{t:.3}"))
                     .unwrap_or_default(),
                 age_seconds: age.as_secs(),
-                active: header.format == FORMAT && self.fresh(age),
+                active: header.format == FORMAT && self.is_fresh(age),
                 digest: header.sha256,
             });
         }
@@ -371,7 +371,7 @@ impl ListStore {
         let mut lists = Vec::with_capacity(files.len());
         for path in files {
             let (header, list) = self.read_list(&path).map_err(&unavailable)?;
-            if !self.fresh(age_of(&header)) {
+            if !self.is_fresh(age_of(&header)) {
                 let days = age_of(&header).as_secs() / 86_400;
                 return Err(unavailable(format!(
                     "list {} was imported {days} days ago; import it anew",
@@ -385,13 +385,13 @@ impl ListStore {
 
     /// Loads these lists in exactly these contents and ignores others in the folder. It fails like
     /// [`ListStore::load`].
-    pub fn load_exactly(&self, wanted: &BTreeMap<String, Wanted>) -> Result<Screener, SetError> {
-        let lacks = |list: &str, wanted: &Wanted, found: &str| SetError::Lacks {
+    pub fn load_exactly(&self, wanted: &BTreeMap<String, ListContent>) -> Result<Screener, LoadExactlyError> {
+        let lacks = |list: &str, wanted: &ListContent, found: &str| LoadExactlyError::Missing {
             list: list.to_owned(),
             version: wanted.version.clone(),
             found: found.to_owned(),
         };
-        let unusable = |reason: String| SetError::Unusable(ScreenError::Unavailable { reason });
+        let unusable = |reason: String| LoadExactlyError::Unusable(ScreenError::Unavailable { reason });
         let mut lists = Vec::with_capacity(wanted.len());
         for (name, wanted) in wanted {
             let path = self.path(name);
@@ -408,7 +408,7 @@ impl ListStore {
             if header.sha256 != wanted.digest {
                 return Err(lacks(name, wanted, &header.version));
             }
-            if !self.fresh(age_of(&header)) {
+            if !self.is_fresh(age_of(&header)) {
                 let days = age_of(&header).as_secs() / 86_400;
                 return Err(unusable(format!(
                     "list {name} was imported {days} days ago; import it anew"
@@ -438,7 +438,7 @@ impl ListStore {
     }
 
     /// Whether a list of this age is usable.
-    pub fn fresh(&self, age: Duration) -> bool {
+    pub fn is_fresh(&self, age: Duration) -> bool {
         self.max_age.is_zero() || age <= self.max_age
     }
 
@@ -447,7 +447,7 @@ impl ListStore {
     }
 
     fn report_path(&self, list: &str) -> PathBuf {
-        self.path_with(list, REPORT)
+        self.path_with(list, REPORT_EXTENSION)
     }
 
     fn path_with(&self, list: &str, extension: &str) -> PathBuf {

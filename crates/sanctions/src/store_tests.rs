@@ -34,7 +34,7 @@ fn imports_guards_and_loads() {
     assert!(matches!(
         refused,
         StoreError::Refused {
-            refusal: Refusal::Shrinks {
+            refusal: ImportRefusal::Shrinks {
                 before: 11,
                 after: 5,
                 ..
@@ -48,7 +48,7 @@ fn imports_guards_and_loads() {
     assert!(matches!(
         older,
         StoreError::Refused {
-            refusal: Refusal::Older { .. },
+            refusal: ImportRefusal::Older { .. },
             ..
         }
     ));
@@ -60,12 +60,12 @@ fn imports_guards_and_loads() {
     assert!(matches!(
         refused,
         StoreError::Refused {
-            refusal: Refusal::Checksum,
+            refusal: ImportRefusal::Checksum,
             ..
         }
     ));
 
-    let said = store.imports().unwrap();
+    let said = store.last_imports().unwrap();
     let refused = said[0].refused.as_deref().unwrap();
     assert!(refused.contains("SHA-256"), "{refused}");
     assert_eq!((said.len(), said[0].rows, said[0].entities), (1, 11, 11));
@@ -102,7 +102,7 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
     });
     assert_eq!((first.len(), &first), (64, &second));
     let wanted = |digest: &str| {
-        let wanted = Wanted {
+        let wanted = ListContent {
             version: "2026-01-02".into(),
             digest: digest.into(),
         };
@@ -119,7 +119,7 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
     assert_ne!(newer, first);
     for (store, digest) in [(&stores[0], &newer), (&stores[1], &first)] {
         let lacks = store.load_exactly(&wanted(digest)).err().unwrap();
-        assert!(matches!(lacks, SetError::Lacks { .. }), "{lacks}");
+        assert!(matches!(lacks, LoadExactlyError::Missing { .. }), "{lacks}");
     }
     // The installation's version counts, not the folder's.
     let guards = Guards {
@@ -130,7 +130,7 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
     assert!(matches!(
         refused,
         StoreError::Refused {
-            refusal: Refusal::Older { .. },
+            refusal: ImportRefusal::Older { .. },
             ..
         }
     ));
@@ -139,10 +139,10 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 20]).unwrap();
     let damaged = stores[1].load_exactly(&wanted(&newer)).err().unwrap();
-    assert!(matches!(damaged, SetError::Unusable(_)), "{damaged}");
+    assert!(matches!(damaged, LoadExactlyError::Unusable(_)), "{damaged}");
     fs::remove_file(&path).unwrap();
     let gone = stores[1].load_exactly(&wanted(&newer)).err().unwrap();
-    assert!(matches!(gone, SetError::Lacks { .. }), "{gone}");
+    assert!(matches!(gone, LoadExactlyError::Missing { .. }), "{gone}");
 }
 
 #[test]

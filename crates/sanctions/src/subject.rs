@@ -5,14 +5,14 @@
 use rustc_hash::FxHashSet;
 
 use crate::entity::{Entity, Gender, IdentifierKind, PartialDate, Schema};
-use crate::name::{self, Name, Parts};
+use crate::name::{self, KnownNameParts, Name};
 
 /// An entity prepared for comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     pub(crate) schema: Schema,
     pub(crate) names: Vec<Name>,
-    pub(crate) weak: Vec<String>,
+    pub(crate) weak_aliases: Vec<String>,
     pub(crate) facts: Facts,
 }
 
@@ -95,9 +95,9 @@ impl Subject {
     pub(crate) fn of(entity: &Entity, as_person: bool) -> Subject {
         let schema = if as_person { Schema::Person } else { entity.schema };
         let parts = if schema.is_person() {
-            Parts::of(entity)
+            KnownNameParts::of(entity)
         } else {
-            Parts::default()
+            KnownNameParts::default()
         };
         let mut seen = FxHashSet::default();
         let names = full_names(entity)
@@ -105,29 +105,29 @@ impl Subject {
             .filter(|n| seen.insert(n.trim().to_lowercase()))
             .filter_map(|n| name::prepare(n, schema, &parts))
             .collect();
-        let mut weak: Vec<String> = entity
+        let mut weak_aliases: Vec<String> = entity
             .weak_aliases
             .iter()
-            .filter_map(|n| exact_form(n, schema))
+            .filter_map(|n| sorted_name_words(n, schema))
             .collect();
-        weak.sort_unstable();
-        weak.dedup();
+        weak_aliases.sort_unstable();
+        weak_aliases.dedup();
         Subject {
             schema: entity.schema,
             names,
-            weak,
+            weak_aliases,
             facts: Facts::of(entity),
         }
     }
 }
 
 /// The words of a name in alphabetical order, which must equal those of a weak alias.
-pub(crate) fn exact_form(name: &str, schema: Schema) -> Option<String> {
-    name::prepare(name, schema, &Parts::default()).map(|n| exact_words(&n))
+pub(crate) fn sorted_name_words(name: &str, schema: Schema) -> Option<String> {
+    name::prepare(name, schema, &KnownNameParts::default()).map(|n| sorted_words(&n))
 }
 
 /// The [`exact_form`] of a prepared name.
-pub(crate) fn exact_words(name: &Name) -> String {
+pub(crate) fn sorted_words(name: &Name) -> String {
     let mut words: Vec<&str> = name.tokens.iter().map(|t| &*t.text).collect();
     words.sort_unstable();
     words.join(" ")

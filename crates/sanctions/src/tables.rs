@@ -61,7 +61,7 @@ pub(crate) static STOPWORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
 });
 
 /// Words that many organisations share and that therefore distinguish little.
-pub(crate) static GENERIC: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+pub(crate) static GENERIC_WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     set(
         "bank banco banque bancaire group groupe gruppe grupo gruppa holding holdings trust fund funds foundation \
          fundacion international global worldwide national general systems system services service solutions trading \
@@ -138,7 +138,7 @@ pub(crate) static SHIP_PREFIXES: LazyLock<FxHashSet<&str>> =
 
 /// The class of a legal form. Two different classes contradict each other; [`Form::Plain`] contradicts none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
+pub(crate) enum LegalForm {
     /// Forms of any class: "Company", "Corporation", "Inc.".
     Plain,
     /// Limited liability company, private limited.
@@ -156,37 +156,37 @@ pub(crate) enum Form {
 }
 
 /// The words of a legal form and its class.
-pub(crate) type FormWords = (Vec<String>, Form);
+pub(crate) type FormWords = (Vec<String>, LegalForm);
 
 /// Legal forms by their first word, those with most words first.
-pub(crate) static FORMS: LazyLock<FxHashMap<String, Vec<FormWords>>> = LazyLock::new(|| {
-    let forms: &[(Form, &str)] = &[
+pub(crate) static LEGAL_FORMS: LazyLock<FxHashMap<String, Vec<FormWords>>> = LazyLock::new(|| {
+    let forms: &[(LegalForm, &str)] = &[
         (
-            Form::Plain,
+            LegalForm::Plain,
             "Company|Co|Co.|Coy|Corporation|Corp|Corporación|Compañía|Compagnie|Incorporated|Inc|компания|корпорация|Cie|Companhia|Enterprise Company|Pte|Pvt|Proprietary|Pty|شركة",
         ),
         (
-            Form::Limited,
+            LegalForm::Limited,
             "LLC|L.L.C.|L L C|Limited Liability Company|Limited Liability Co|Ltd|Ltda|Limited|Limitada|Company Limited|Co Ltd|Co Limited|Corporation Limited|Pte Ltd|Pte Limited|Private Limited|Pvt Ltd|Private Ltd|Pty Ltd|Pty Limited|Proprietary Limited|Sdn Bhd|GmbH|G.m.b.H.|gGmbH|Gesellschaft mit beschränkter Haftung|mbH|Ges.m.b.H.|UG|Unternehmergesellschaft|S.r.l.|SRL|Società a responsabilità limitata|Societatea cu Răspundere Limitată|Sociedad de responsabilidad limitada|S. de R.L.|S. de R.L. de C.V.|Société à responsabilité limitée|SARL|S.à r.l.|EURL|Sp. z o.o.|Spółka z ograniczoną odpowiedzialnością|OOO|O.O.O.|ООО|Общество с ограниченной ответственностью|Товариство з обмеженою відповідальністю|ТОВ|TOV|ТОО|TOO|OÜ|SIA|UAB|d.o.o.|doo|društvo s ograničenom odgovornošću|s.r.o.|spol. s r.o.|společnost s ručením omezeným|Kft|korlátolt felelősségű társaság|EOOD|OOD|ЕООД|ООД|B.V.|BV|Besloten Vennootschap|BVBA|ApS|Anpartsselskab|Ltd. Şti.|Limited Şirketi|Ltd Sti|Lda|Sociedade por quotas|FZE|FZC|FZCO|FZ LLC|DMCC|WLL|W.L.L.|EPE|SPC|MMC|Mas'uliyati cheklangan jamiyat|有限公司|有限责任公司|SL|S.L.|Sociedad Limitada|GK",
         ),
         (
-            Form::Stock,
+            LegalForm::Stock,
             "JSC|J.S.C.|Joint Stock Company|Joint Stock Co|OJSC|Open Joint Stock Company|PJSC|Public Joint Stock Company|CJSC|Closed Joint Stock Company|OAO|ОАО|О.А.О.|Открытое акционерное общество|ZAO|ЗАО|Закрытое акционерное общество|PAO|ПАО|Публичное акционерное общество|AO|АО|Акционерное общество|Приватне акціонерне товариство|ПрАТ|Публічне акціонерне товариство|ПАТ|AG|Aktiengesellschaft|SE|Societas Europaea|KGaA|S.A.|SA|Société anonyme|Sociedad anónima|Sociedade anônima|S.A.S.|SAS|S.A.B.|S.A. de C.V.|SA de CV|S.A.B. de C.V.|S.p.A.|SpA|Società per azioni|S.A.L.|SAL|PLC|P.L.C.|Public Limited Company|Public Company Limited|Public Limited|N.V.|NV|Naamloze Vennootschap|A/S|Aktieselskab|AB|Aktiebolag|ASA|Aksjeselskap|Oyj|Oy|Osakeyhtiö|a.s.|akciová společnost|A.Ş.|Anonim Şirketi|AS|d.d.|dioničko društvo|a.d.|akcionarsko društvo|AD|АД|Spółka akcyjna|Zrt|Nyrt|Tbk|PT|Perusahaan Terbuka|K.K.|Kabushiki Kaisha|Berhad|Bhd|PJS|股份有限公司|株式会社|주식회사|SAOG|K.S.C.|Q.S.C.|P.S.C.|شركة مساهمة",
         ),
         (
-            Form::Partnership,
+            LegalForm::Partnership,
             "LP|L.P.|Limited Partnership|LLP|L.L.P.|Limited Liability Partnership|KG|Kommanditgesellschaft|GmbH & Co. KG|GmbH & Co KG|OHG|GbR|SNC|S.n.c.|Sp. k.|C.V.|k.s.|v.o.s.",
         ),
         (
-            Form::NonProfit,
+            LegalForm::NonProfit,
             "e.V.|eingetragener Verein|ANO|АНО|Autonomous Non-Profit Organization|Автономная некоммерческая организация|NGO|NPO|Stichting|Cooperative|Kooperativ|ASBL|A.C.|Asociación Civil|S.C.|eG",
         ),
         (
-            Form::State,
+            LegalForm::State,
             "FGUP|ФГУП|Federal State Unitary Enterprise|Федеральное государственное унитарное предприятие|GUP|ГУП|State Unitary Enterprise|RUP|Republican Unitary Enterprise|Унитарное предприятие|UP|ФГБУ|FKP|ФКП|FGBU|State Enterprise|MUP",
         ),
         (
-            Form::Sole,
+            LegalForm::Sole,
             "IP|ИП|Individual Entrepreneur|Индивидуальный предприниматель|e.K.|FOP|ФОП",
         ),
     ];
@@ -206,12 +206,12 @@ pub(crate) static FORMS: LazyLock<FxHashMap<String, Vec<FormWords>>> = LazyLock:
 });
 
 /// Legal forms of a single word that is long enough to be recognised when misspelt.
-pub(crate) static LONG_FORMS: LazyLock<Vec<(&str, Form)>> = LazyLock::new(|| {
-    let forms = FORMS
+pub(crate) static LONG_LEGAL_FORMS: LazyLock<Vec<(&str, LegalForm)>> = LazyLock::new(|| {
+    let forms = LEGAL_FORMS
         .values()
         .flatten()
         .filter(|(words, _)| words.len() == 1 && words[0].len() >= 10);
-    let mut forms: Vec<(&str, Form)> = forms.map(|(words, class)| (words[0].as_str(), *class)).collect();
+    let mut forms: Vec<(&str, LegalForm)> = forms.map(|(words, class)| (words[0].as_str(), *class)).collect();
     forms.sort_unstable_by_key(|(word, _)| *word);
     forms
 });
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn forms_are_found_in_our_own_spelling() {
         for first in ["ooo", "llc", "gmbh", "obshchestvo", "societatea", "sp", "joint"] {
-            assert!(FORMS.contains_key(first), "{first}");
+            assert!(LEGAL_FORMS.contains_key(first), "{first}");
         }
     }
 

@@ -202,7 +202,7 @@ async fn keep(
         merchant_profiles::save(tx, merchant_id, &text).await?;
         let action = if hand_in {
             merchants::set_status(tx, merchant_id, MerchantStatus::Submitted).await?;
-            merchant_profiles::submitted(tx, merchant_id).await?;
+            merchant_profiles::mark_submitted(tx, merchant_id).await?;
             "merchant.submitted"
         } else {
             "merchant.profile_saved"
@@ -239,7 +239,7 @@ pub async fn decide(
             Problem::new(Kind::Conflict, text)
         })?;
         merchants::set_status(tx, merchant_id, status).await?;
-        merchant_profiles::decided(tx, merchant_id, reason).await?;
+        merchant_profiles::record_decision(tx, merchant_id, reason).await?;
         let action = match status {
             MerchantStatus::Rejected => "merchant.rejected",
             MerchantStatus::Suspended => "merchant.suspended",

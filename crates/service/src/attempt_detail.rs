@@ -68,8 +68,13 @@ pub struct Detail {
 impl Detail {
     /// An attempt's measures, or 503 if this version cannot read them.
     pub fn of(attempt: &Attempt) -> Result<Self, Problem> {
-        serde_json::from_str(&attempt.detail)
-            .map_err(|error| unreadable(attempt.log_id, "detail", &verification::json::fault(&error)))
+        serde_json::from_str(&attempt.detail).map_err(|error| {
+            unreadable(
+                attempt.log_id,
+                "detail",
+                &verification::json::describe_without_values(&error),
+            )
+        })
     }
 }
 

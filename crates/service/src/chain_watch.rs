@@ -9,7 +9,7 @@ use std::time::Duration;
 use chain::currency::Currency;
 use chain::freshness::{age, is_stale};
 use chain::source::{SourceError, Tip};
-use chain_sources::follow::Following;
+use chain_sources::follow::FollowProgress;
 use chain_sources::sources::{ChainConfig, ChainSources, NewestBlock};
 use jiff::Timestamp;
 
@@ -41,7 +41,7 @@ pub struct Looked {
 pub fn graph(
     currency: Currency,
     tip: Option<&Tip>,
-    following: Option<&Following>,
+    following: Option<&FollowProgress>,
     asked_anew: Duration,
     now: i64,
 ) -> Looked {
@@ -60,7 +60,7 @@ pub fn graph(
         Some(age(written.as_millisecond(), now)).filter(|silence| *silence > silent)
     });
     let check = match following {
-        Some(Following {
+        Some(FollowProgress {
             last_error: Some(error),
             node,
             ..
@@ -181,12 +181,14 @@ fn look(sources: &ChainSources, config: &ChainConfig, data: &std::path::Path) ->
         match newest {
             NewestBlock::Graph(tip) => {
                 let is_followed = followed.iter().any(|place| place.currency == currency);
-                let following = is_followed.then(|| Following::read(data, currency)).flatten();
+                let following = is_followed
+                    .then(|| FollowProgress::read(data, currency))
+                    .flatten();
                 graph(
                     currency,
                     tip.as_ref(),
                     following.as_ref(),
-                    config.asked_anew(),
+                    config.poll_interval(),
                     now,
                 )
             }
@@ -264,8 +266,8 @@ mod tests {
         }
     }
 
-    fn following(error: Option<&str>, lag: u64, silent: i64) -> Following {
-        Following {
+    fn following(error: Option<&str>, lag: u64, silent: i64) -> FollowProgress {
+        FollowProgress {
             currency: Currency::Btc,
             node: "http://node:8332".into(),
             tip: None,
@@ -283,7 +285,7 @@ mod tests {
     #[test]
     fn a_graph_is_fresh_while_its_newest_block_is() {
         let unreachable = Some("it cannot be reached");
-        let begun = Following {
+        let begun = FollowProgress {
             lag: None,
             ..following(None, 0, 0)
         };

@@ -1,7 +1,7 @@
 //! Compares submitted data with the documents' data. `documents::compare` compares; this module converts from
 //! and to the rules' types.
 
-use documents::compare::{self, Claimed, Said};
+use documents::compare::{self, SourceData, SubmittedData};
 use documents::reading::{DocumentReading, MrzReading, Source as ReadSource};
 use verification::evidence::{ComparedField, Comparison, Consistency, Source};
 use verification::submission::Submission;
@@ -10,7 +10,7 @@ use verification::submission::Submission;
 /// document's sides.
 pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) -> Comparison {
     let text = |field| submission.get(field).map(str::to_owned);
-    let claimed = Claimed {
+    let claimed = SubmittedData {
         first_name: text("firstName"),
         middle_name: text("middleName"),
         last_name: text("lastName"),
@@ -29,7 +29,7 @@ pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) ->
                 .collect::<Vec<_>>()
         })
         .collect();
-    let (reliable, said): (Vec<bool>, Vec<Said>) = said
+    let (reliable, said): (Vec<bool>, Vec<SourceData>) = said
         .into_iter()
         .map(|statement| (statement.is_reliable, statement.said))
         .unzip();
@@ -84,16 +84,16 @@ const SAME: f64 = 95.0;
 
 /// Whether a side's barcode or print has the same names as the MRZ, and the same number or birth date.
 fn is_confirmed(mrz: &MrzReading, side: &DocumentReading) -> bool {
-    let zone = Said::from(mrz);
-    let claimed = Claimed {
+    let zone = SourceData::from(mrz);
+    let claimed = SubmittedData {
         first_name: zone.given_names,
         last_name: zone.surname,
         birth_date: zone.birth_date,
         document_number: zone.document_number,
-        ..Claimed::default()
+        ..SubmittedData::default()
     };
-    let visual = Said::from_fields(&side.visual, ReadSource::Ocr);
-    let others = side.aamva().map(Said::from).into_iter().chain([visual]);
+    let visual = SourceData::from_fields(&side.visual, ReadSource::Ocr);
+    let others = side.aamva().map(SourceData::from).into_iter().chain([visual]);
     others.into_iter().any(|other| {
         let results = compare::compare(&claimed, &[other]).field_results;
         let agrees = |name: &str| {
@@ -108,7 +108,7 @@ fn is_confirmed(mrz: &MrzReading, side: &DocumentReading) -> bool {
 
 /// The data of one source, and whether results may rely on it.
 struct Statement {
-    said: Said,
+    said: SourceData,
     is_reliable: bool,
 }
 
@@ -117,9 +117,9 @@ struct Statement {
 fn statements(reading: &DocumentReading, sides: &[&DocumentReading]) -> Vec<Statement> {
     let mrz = reading.mrz.as_ref().filter(|mrz| mrz.valid).map(|mrz| {
         let is_reliable = is_accepted(mrz, sides);
-        let said = Said {
+        let said = SourceData {
             certain: is_reliable,
-            ..Said::from(mrz)
+            ..SourceData::from(mrz)
         };
         Statement { said, is_reliable }
     });
@@ -127,9 +127,9 @@ fn statements(reading: &DocumentReading, sides: &[&DocumentReading]) -> Vec<Stat
         said,
         is_reliable: true,
     };
-    let barcode = reading.aamva().map(Said::from).map(reliable);
+    let barcode = reading.aamva().map(SourceData::from).map(reliable);
     let visual = (!reading.visual.is_empty())
-        .then(|| Said::from_fields(&reading.visual, ReadSource::Ocr))
+        .then(|| SourceData::from_fields(&reading.visual, ReadSource::Ocr))
         .map(reliable);
     mrz.into_iter().chain(barcode).chain(visual).collect()
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use store::attempts::{self, Attempt};
 use store::dispositions;
 use store::{Conn, Db, Scope, Tx, review};
-use verification::hits::{Disposition, HitsRefusal, approval};
+use verification::hits::{Disposition, HitsRefusal, check_approval};
 
 use super::audit_trail::note;
 use super::stored_hits::hits;
@@ -133,7 +133,7 @@ pub async fn allow_approval(
         .map(|id| latest(&all, id).map(|concluded| concluded.disposition))
         .collect();
     let has_reason = reason.is_some_and(|reason| !reason.trim().is_empty());
-    approval(&found, unlisted, has_reason).map_err(|refusal| match refusal {
+    check_approval(&found, unlisted, has_reason).map_err(|refusal| match refusal {
         HitsRefusal::Undecided(_) => {
             Problem::new(Kind::Conflict, refusal.to_string()).named("hits_undecided")
         }

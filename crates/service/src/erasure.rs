@@ -125,7 +125,7 @@ async fn finish(db: &Db, objects: &Objects, scope: Scope, facemap_id: Uuid) -> R
     };
     // The log comes first: while files are left, a repetition finds the erasure by its label too.
     db.truncate_wal().await.map_err(unfinished)?;
-    let left = erasures::objects_of(&mut db.read().await?, scope, facemap_id).await?;
+    let left = erasures::object_removals_of(&mut db.read().await?, scope, facemap_id).await?;
     remove_objects(db, objects, &left).await.map_err(unfinished)
 }
 
@@ -140,7 +140,7 @@ async fn remove_objects(db: &Db, objects: &Objects, left: &[ObjectRemoval]) -> R
     }
     store::transaction!(db, |tx| -> Result<(), store::Error> {
         for removal in &removed {
-            erasures::objects_removed(tx, removal).await?;
+            erasures::finish_object_removal(tx, removal).await?;
         }
         Ok(())
     })?;
@@ -154,7 +154,7 @@ async fn remove_objects(db: &Db, objects: &Objects, left: &[ObjectRemoval]) -> R
 pub async fn remove_objects_left(db: &Db, objects: &Objects) -> Result<u64, store::Error> {
     let mut removed = 0;
     loop {
-        let left = erasures::objects_left(&mut db.read().await?, PAGE).await?;
+        let left = erasures::list_object_removals(&mut db.read().await?, PAGE).await?;
         if left.is_empty() {
             return Ok(removed);
         }
@@ -219,7 +219,7 @@ async fn journal_earlier(app: &App) -> Result<(), store::Error> {
         app.objects.append_to_journal(now, keys).await?;
         store::transaction!(app.db, |tx| -> Result<(), store::Error> {
             for erasure in &missing {
-                erasures::journaled(tx, erasure).await?;
+                erasures::mark_journaled(tx, erasure).await?;
             }
             Ok(())
         })?;

@@ -17,10 +17,10 @@ use reference::DocumentType;
 use sha2::{Digest, Sha256};
 use verification::evidence::{
     BarcodeFinding, Challenge, ComparedField, Consistency, DocumentData, DocumentEvidence, Evidence,
-    FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows,
+    FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureContent, PictureState, SelfieEvidence,
     SideEvidence,
 };
-use verification::picture::{self, Recognised, Resemblance};
+use verification::picture::{self, RecognisedType, Resemblance};
 use verification::settings::Settings;
 use verification::submission::{FileField, Side, Submission};
 
@@ -138,7 +138,7 @@ impl Looker<'_> {
         let mut selfie = SelfieEvidence {
             state: PictureState::Corrupted,
             faces: 0,
-            liveness: Liveness::Impossible,
+            liveness: Liveness::Inconclusive,
             challenge: Challenge::Absent,
         };
         let decoded = match decoded {
@@ -167,7 +167,7 @@ impl Looker<'_> {
         selfie.liveness = match checked.outcome {
             LivenessOutcome::Live => Liveness::Live,
             LivenessOutcome::NotLive => Liveness::NotLive,
-            LivenessOutcome::Impossible => Liveness::Impossible,
+            LivenessOutcome::Impossible => Liveness::Inconclusive,
         };
         self.seen.liveness = Some(LivenessSeen {
             // For reviewers only; the rules use the enum above.
@@ -244,7 +244,7 @@ impl Looker<'_> {
                     self.saw(field, PictureSeen::undecoded(error.code()));
                     let side = SideEvidence {
                         state: PictureState::Corrupted,
-                        shows: Shows::Declared,
+                        content: PictureContent::Declared,
                         faces: 0,
                     };
                     return Ok(Some(Looked {
@@ -303,7 +303,7 @@ impl Looker<'_> {
         let mut looked = Looked {
             side: SideEvidence {
                 state: PictureState::Processed,
-                shows: picture::shows(recognised(reading.kind), is_empty, document_type, side),
+                content: picture::picture_content(recognised(reading.kind), is_empty, document_type, side),
                 faces: 0,
             },
             reading,
@@ -369,13 +369,13 @@ fn no_engine(error: impl std::fmt::Display) -> Problem {
 }
 
 /// Converts the kind of a document to the rules' type.
-fn recognised(kind: DocumentKind) -> Recognised {
+fn recognised(kind: DocumentKind) -> RecognisedType {
     match kind {
-        DocumentKind::None => Recognised::Nothing,
-        DocumentKind::Unknown => Recognised::Unknown,
-        DocumentKind::Passport => Recognised::Passport,
-        DocumentKind::Visa => Recognised::Visa,
-        DocumentKind::Drivers | DocumentKind::IdCard | DocumentKind::ResidencyCard => Recognised::Card,
+        DocumentKind::None => RecognisedType::Nothing,
+        DocumentKind::Unknown => RecognisedType::Unknown,
+        DocumentKind::Passport => RecognisedType::Passport,
+        DocumentKind::Visa => RecognisedType::Visa,
+        DocumentKind::Drivers | DocumentKind::IdCard | DocumentKind::ResidencyCard => RecognisedType::Card,
     }
 }
 

@@ -9,7 +9,9 @@ use store::flows::{self, Flow, FlowContent};
 use store::{Db, Error, Scope, Tx};
 use uuid::Uuid;
 use verification::flow_body::FlowChanges;
-use verification::four_eyes::{Act, Defaults, State, Weakening, flow_weakenings, needs_second};
+use verification::four_eyes::{
+    Act, Defaults, FourEyesScope, Weakening, flow_weakenings, needs_second_person,
+};
 
 use super::actor::By;
 use super::four_eyes::{self, Change, Line};
@@ -160,7 +162,7 @@ async fn save_as(
 /// Whether a new Flow needs a second person.
 async fn asks_for_new(tx: &mut Tx, scope: Scope) -> Result<bool, Problem> {
     let state = four_eyes::of_account(tx, scope.merchant_id).await?;
-    Ok(needs_second(Act::MakeFlow, state))
+    Ok(needs_second_person(Act::MakeFlow, state))
 }
 
 async fn propose_new(tx: &mut Tx, scope: Scope, content: FlowContent, by: By<'_>) -> Result<Saved, Problem> {
@@ -211,7 +213,7 @@ pub(super) async fn change(
     let weaker = weakenings(&before, &content, retention_days)?;
     let mut state = four_eyes::of_account(tx, scope.merchant_id).await?;
     state.flow = parse(&before)?.settings.four_eyes;
-    if weaker.is_empty() || !needs_second(Act::WeakenFlow, state) {
+    if weaker.is_empty() || !needs_second_person(Act::WeakenFlow, state) {
         return put(tx, scope, flow_id, &content, by.actor).await.map(Saved::Done);
     }
     let id = flow_id.to_string();
@@ -245,13 +247,13 @@ async fn repair(
         .ok_or_else(not_found)?;
     let account = merchants::settings(&merchant)?.four_eyes;
     let kept = salvaged(before, after);
-    let state = State {
+    let state = FourEyesScope {
         account,
         flow: parse(&kept)?.settings.four_eyes,
-        ..State::default()
+        ..FourEyesScope::default()
     };
     let weaker = weakenings(&kept, after, None)?;
-    if weaker.is_empty() || !needs_second(Act::WeakenFlow, state) {
+    if weaker.is_empty() || !needs_second_person(Act::WeakenFlow, state) {
         return put(tx, scope, id, after, by.actor).await.map(Saved::Done);
     }
     let members: Vec<String> = weaker
@@ -423,7 +425,7 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
             .ok_or_else(not_found)?;
         // Pending attempts still need the two people that their Flow required.
         if four_eyes::requires_two(&flow.into()) {
-            flows::keep_four_eyes(tx, caller.scope, id).await?;
+            flows::record_deleted_four_eyes(tx, caller.scope, id).await?;
         }
         if !flows::delete(tx, caller.scope, id).await? {
             return Err(not_found());

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use store::audit;
 use store::groups::{self, Group, GroupChanges, NewGroup};
-use store::idempotency::Describes;
+use store::idempotency::ResponseSubject;
 use store::{Db, Error, Scope, Tx};
 use uuid::Uuid;
 use verification::group::{GroupCreate, GroupUpdate};
@@ -37,7 +37,9 @@ pub async fn create(
     let new = parse_new(body)?;
     store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
         let answer = answer(insert(tx, caller, &new).await?)?;
-        claim.complete(tx, &answer, Describes::Configuration).await?;
+        claim
+            .complete(tx, &answer, ResponseSubject::Configuration)
+            .await?;
         Ok(answer)
     })
 }

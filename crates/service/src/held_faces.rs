@@ -11,7 +11,7 @@ use store::attempts::{self, Attempt};
 use store::{Db, Scope, Tx, people};
 use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
-use verification::identity::Place;
+use verification::identity::SubmissionScope;
 use verification::status::AttemptStatus;
 
 use super::attempt_detail::{Detail, SimilarFace};
@@ -99,7 +99,7 @@ pub async fn prove(
     };
     let face = held.embedding()?;
     // A face can only be compared with those that the same model read.
-    if !store::faces::outdated(tx, scope, face.version())
+    if !store::faces::people_with_outdated_faces(tx, scope, face.version())
         .await?
         .is_empty()
     {
@@ -119,7 +119,7 @@ pub async fn prove(
         scope,
         replica,
         Some(&face),
-        Place {
+        SubmissionScope {
             grouping_id: attempt.grouping_id,
             external_user_id: &attempt.external_user_id,
         },

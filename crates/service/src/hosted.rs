@@ -12,13 +12,13 @@ use store::consents::{self, Consent};
 use store::flows::{Flow, FlowContent};
 use store::handoffs::{self, Handoff, HandoffToken};
 use store::merchants::Merchant;
-use store::session_events::{self, Event, Source};
+use store::session_events::{self, Event, EventSource};
 use store::sessions::{Link, Session, SessionStatus, Stage};
 use store::{Conn, Scope, attempts};
 use uuid::Uuid;
 use verification::codes::Code;
 use verification::flow::Configuration;
-use verification::hosted::{self, CountryOffer, page_events};
+use verification::hosted::{self, CountryOffer, parse_page_events};
 use verification::status::AttemptStatus;
 
 use super::branding::{self, Branding};
@@ -51,7 +51,7 @@ impl Preview {
         Ok(Preview {
             branding: branding::branding(merchant)?,
             sandbox: scope.sandbox,
-            minutes: hosted::minutes(&configuration),
+            minutes: hosted::estimated_minutes(&configuration),
             configuration,
             expires_at,
         })
@@ -221,7 +221,7 @@ async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Opt
 /// it.
 fn told_codes(codes: &str) -> Result<Vec<u16>, String> {
     let mut codes: Vec<u16> =
-        serde_json::from_str(codes).map_err(|error| verification::json::fault(&error))?;
+        serde_json::from_str(codes).map_err(|error| verification::json::describe_without_values(&error))?;
     codes.retain(|code| *code != Code::SanctionsMatch.number());
     Ok(codes)
 }
@@ -314,8 +314,8 @@ struct Claimable {
 /// Checks a hand-off's token, with the same refusals as the exchange.
 fn claimable(token: HandoffToken) -> Result<Claimable, Problem> {
     match token {
-        HandoffToken::Good { session, .. } if !is_open(&session) => Err(sessions::expired()),
-        HandoffToken::Good {
+        HandoffToken::Valid { session, .. } if !is_open(&session) => Err(sessions::expired()),
+        HandoffToken::Valid {
             merchant,
             scope,
             session,
@@ -398,7 +398,7 @@ pub async fn record_events(
     body: &Map<String, Value>,
 ) -> Result<(), Problem> {
     let session = session(caller)?;
-    let told = page_events(body).map_err(Problem::validation)?;
+    let told = parse_page_events(body).map_err(Problem::validation)?;
     let events: Vec<Event<'_>> = told
         .iter()
         .map(|event| Event {
@@ -409,10 +409,11 @@ pub async fn record_events(
         })
         .collect();
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        let source = Source {
+        let source = EventSource {
             device: device(user_agent),
             country: app.geo.country(address).map(|country| country.alpha2),
-            handoff: handoffs::is_second_device(tx, caller.scope, session.id, token.expose_secret()).await?,
+            is_handoff: handoffs::is_second_device(tx, caller.scope, session.id, token.expose_secret())
+                .await?,
         };
         let of = (session.id, session.link.flow_id);
         session_events::append(tx, caller.scope, of, source, &events, MAX_EVENTS_OF_SESSION).await?;

@@ -78,7 +78,7 @@ async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
     let before = Timestamp::now().as_millisecond() - ORPHANS_AFTER_MS;
     let merchants = store::merchants::list(&mut app.db.read().await?).await?;
     let mut swept = 0;
-    let stock = app.objects.stock(before).await?;
+    let stock = app.objects.inventory(before).await?;
     app.background.measured(stock.objects, stock.bytes);
     for (scope, attempt_id) in stock.old {
         let known = merchants.iter().any(|merchant| merchant.id == scope.merchant_id);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use serde::Serialize;
-use store::idempotency::{self, Begin, Describes, Ticket};
+use store::idempotency::{self, KeyLease, KeyState, ResponseSubject};
 use store::{Db, Scope, Tx};
 use tokio::task::AbortHandle;
 
@@ -92,7 +92,7 @@ pub enum Start {
 /// The right to carry out a request. It is given up when it is dropped unsettled, because the caller has
 /// gone.
 pub struct Claim {
-    ticket: Option<Ticket>,
+    ticket: Option<KeyLease>,
     scope: Scope,
     db: Db,
     settled: AtomicBool,
@@ -109,7 +109,7 @@ pub async fn start(
     content: &[u8],
 ) -> Result<Start, Problem> {
     let lease_ms = i64::from(app.config.idempotency_lease_ms);
-    let fresh = |ticket: Option<Ticket>| {
+    let fresh = |ticket: Option<KeyLease>| {
         let renewal = ticket
             .clone()
             .map(|ticket| renew(app.db.clone(), scope, ticket, lease_ms));
@@ -134,12 +134,12 @@ pub async fn start(
                 "Idempotency-Key - must have 1 to {MAX_KEY} printable ASCII characters"
             )])
         })?;
-    let begun = store::transaction!(app.db, |tx| -> Result<Begin, Problem> {
+    let begun = store::transaction!(app.db, |tx| -> Result<KeyState, Problem> {
         Ok(idempotency::begin(tx, scope, operation, key, content, lease_ms).await?)
     })?;
     match begun {
-        Begin::Fresh(ticket) => Ok(fresh(Some(ticket))),
-        Begin::Replay { status, body } => {
+        KeyState::Claimed(ticket) => Ok(fresh(Some(ticket))),
+        KeyState::Replay { status, body } => {
             let status = StatusCode::from_u16(status).map_err(Problem::internal)?;
             Ok(Start::Answered(Answer {
                 status,
@@ -148,15 +148,15 @@ pub async fn start(
                 is_replayed: true,
             }))
         }
-        Begin::Mismatch => Err(Problem::new(
+        KeyState::Mismatch => Err(Problem::new(
             Kind::Mismatch,
             "This Idempotency-Key was used with another request; use a new key",
         )),
-        Begin::InProgress => Err(Problem::new(
+        KeyState::InProgress => Err(Problem::new(
             Kind::Conflict,
             "A request with this Idempotency-Key is still being carried out",
         )),
-        Begin::Erased => Err(Problem::new(
+        KeyState::Erased => Err(Problem::new(
             Kind::Conflict,
             "The answer to this Idempotency-Key was erased; use a new key for a new request",
         )),
@@ -164,7 +164,7 @@ pub async fn start(
 }
 
 /// Renews a lease three times per lease period, until it is lost or the task is stopped.
-async fn renew(db: Db, scope: Scope, ticket: Ticket, lease_ms: i64) {
+async fn renew(db: Db, scope: Scope, ticket: KeyLease, lease_ms: i64) {
     let pause = Duration::from_millis(lease_ms.unsigned_abs() / 3);
     loop {
         tokio::time::sleep(pause).await;
@@ -188,7 +188,7 @@ impl Claim {
         &self,
         tx: &mut Tx,
         answer: &Answer,
-        describes: Describes<'_>,
+        describes: ResponseSubject<'_>,
     ) -> Result<(), store::Error> {
         let Some(ticket) = &self.ticket else {
             return Ok(());

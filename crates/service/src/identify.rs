@@ -8,7 +8,8 @@ use store::registrations::{self, Registration};
 use store::{Error, Scope, Tx, people};
 use uuid::Uuid;
 use verification::identity::{
-    Account, FaceHit, Facemap, Identity, Nearness, Place, Plan, Registered, plan_proven, plan_unproven,
+    Account, ExistingRegistration, FaceHit, FacemapTarget, Identity, Nearness, Plan, SubmissionScope,
+    plan_proven, plan_unproven,
 };
 
 use super::attempt_detail::SimilarFace;
@@ -37,7 +38,7 @@ pub async fn identify(
     scope: Scope,
     replica: &mut Replica,
     face: Option<&Embedding>,
-    place: Place<'_>,
+    place: SubmissionScope<'_>,
 ) -> Result<Applicant, Problem> {
     store::faces::lock(tx, scope).await?;
     let hits = match face {
@@ -104,13 +105,13 @@ async fn account(
         of_people.extend(registrations::of_facemap(tx, scope, person).await?);
     }
     Ok(Account {
-        of_label: of_label.into_iter().map(registered).collect(),
-        of_people: of_people.into_iter().map(registered).collect(),
+        label_registrations: of_label.into_iter().map(registered).collect(),
+        people_registrations: of_people.into_iter().map(registered).collect(),
     })
 }
 
-fn registered(registration: Registration) -> Registered {
-    Registered {
+fn registered(registration: Registration) -> ExistingRegistration {
+    ExistingRegistration {
         id: registration.id,
         facemap_id: registration.facemap_id,
         is_proven: registration.is_proven,
@@ -123,18 +124,18 @@ fn registered(registration: Registration) -> Registered {
 async fn carry_out(
     tx: &mut Tx,
     scope: Scope,
-    place: Place<'_>,
+    place: SubmissionScope<'_>,
     face: Option<&Embedding>,
     plan: &Plan,
 ) -> Result<(Uuid, Option<Registration>), Problem> {
     let (facemap_id, binds) = match plan.facemap {
-        Facemap::Known(facemap_id) => (facemap_id, None),
-        Facemap::Bind(facemap_id) => {
+        FacemapTarget::Known(facemap_id) => (facemap_id, None),
+        FacemapTarget::Bind(facemap_id) => {
             people::set_proven(tx, scope, facemap_id).await?;
             (facemap_id, face)
         }
-        Facemap::NewPerson => (people::create(tx, scope, true).await?.facemap_id, face),
-        Facemap::NewProvisional => (people::create(tx, scope, false).await?.facemap_id, None),
+        FacemapTarget::NewPerson => (people::create(tx, scope, true).await?.facemap_id, face),
+        FacemapTarget::NewProvisional => (people::create(tx, scope, false).await?.facemap_id, None),
     };
     for provisional in &plan.merge {
         people::merge(tx, scope, *provisional, facemap_id).await?;
@@ -143,8 +144,8 @@ async fn carry_out(
         store::faces::insert(tx, scope, facemap_id, face.version(), &face.to_bytes()).await?;
     }
     let registration = match plan.registration {
-        verification::identity::Registration::None => None,
-        verification::identity::Registration::Known(id) => {
+        verification::identity::RegistrationTarget::None => None,
+        verification::identity::RegistrationTarget::Known(id) => {
             let known = registrations::get(tx, scope, id).await?;
             Some(
                 known.ok_or_else(|| {
@@ -152,7 +153,7 @@ async fn carry_out(
                 })?,
             )
         }
-        verification::identity::Registration::New => Some(
+        verification::identity::RegistrationTarget::New => Some(
             registrations::create(tx, scope, facemap_id, place.grouping_id, place.external_user_id).await?,
         ),
     };

@@ -10,7 +10,7 @@ use store::session_events::{self, FunnelFilter, FunnelStep, Split};
 use store::{Scope, flows};
 use uuid::Uuid;
 use verification::codes::Code;
-use verification::hosted::STEPS;
+use verification::hosted::PAGE_STEPS;
 
 use super::Shared;
 use crate::problem::Problem;
@@ -107,7 +107,7 @@ pub async fn figures(app: &Shared, scope: Scope, range: Range, split: Split) -> 
     };
     let mut funnel = session_events::funnel(&mut conn, scope, filter).await?;
     drop(conn);
-    let place = |step: &FunnelStep| STEPS.iter().position(|name| *name == step.step);
+    let place = |step: &FunnelStep| PAGE_STEPS.iter().position(|name| *name == step.step);
     funnel.sort_by_key(|step| (step.part.clone(), place(step)));
     let of_day = |day: i64| {
         steps

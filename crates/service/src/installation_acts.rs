@@ -12,8 +12,8 @@ use store::proposals::{self, InstallationProposal};
 use store::staff::StaffMember;
 use store::{Conn, Db, audit, operator_audit, staff};
 use uuid::Uuid;
-use verification::four_eyes::{Act, needs_second};
-use verification::json::fault;
+use verification::four_eyes::{Act, needs_second_person};
+use verification::json::describe_without_values;
 
 use super::actor::By;
 use super::four_eyes::{self, Answered};
@@ -94,7 +94,7 @@ impl InstallationAct {
             REMOVE_LIST => Ok(Self::RemoveList(row.subject.clone())),
             SHRINK_LIST => serde_json::from_str(&row.subject)
                 .map(Self::ShrinkList)
-                .map_err(|error| unreadable(fault(&error))),
+                .map_err(|error| unreadable(describe_without_values(&error))),
             OPERATOR => operator_of(&row.subject).ok_or_else(|| unreadable("it names no operator".into())),
             _ => return None,
         })
@@ -156,7 +156,7 @@ pub struct PendingAct {
 pub async fn needs_two(conn: &mut Conn) -> Result<bool, Problem> {
     for merchant in store::merchants::list(conn).await? {
         let state = four_eyes::of_account(conn, merchant.id).await?;
-        if needs_second(Act::RemoveList, state) {
+        if needs_second_person(Act::RemoveList, state) {
             return Ok(true);
         }
     }
@@ -185,7 +185,7 @@ async fn note(tx: &mut store::Tx, actor: &str, act: &InstallationAct, step: &str
 /// The acts that wait for operators, oldest first.
 pub async fn waiting(conn: &mut Conn) -> Result<Vec<PendingAct>, Problem> {
     let mut all = Vec::new();
-    for row in proposals::installation(conn).await? {
+    for row in proposals::list_installation(conn).await? {
         match InstallationAct::read(&row) {
             Some(Ok(act)) => all.push(PendingAct {
                 id: row.id,
@@ -232,7 +232,7 @@ impl Operators {
             let id = row.subject.split(' ').next()?.parse().ok();
             id.filter(|_| row.kind == OPERATOR)
         };
-        let doubted = proposals::installation(conn)
+        let doubted = proposals::list_installation(conn)
             .await?
             .into_iter()
             .filter_map(doubted);
@@ -326,7 +326,7 @@ pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, why: Doubt, by: By<'_>) -
     let others = staff::operators(tx).await?;
     let others = others.iter().filter(|one| one.id != staff_id).count();
     let is_first = why == Doubt::Joined && others < 2;
-    if is_first && !operator_audit::has(tx, "operator.dismissed").await? {
+    if is_first && !operator_audit::has_action(tx, "operator.dismissed").await? {
         return Ok(());
     }
     let act = InstallationAct::Operator {
@@ -377,7 +377,7 @@ pub async fn answer(
         } = waiting;
         if agrees {
             if proposer.is_none() && needs_two {
-                if !proposals::adopt_installation(tx, id, staff_id).await? {
+                if !proposals::set_installation_proposer(tx, id, staff_id).await? {
                     return Err(gone());
                 }
                 note(tx, &actor, &act, "adopted").await?;
@@ -407,7 +407,7 @@ pub async fn answer(
 pub async fn take_confirmed(db: &Db, shrinkage: &Shrinkage) -> Result<bool, Problem> {
     let subject = serde_json::to_string(shrinkage).map_err(Problem::internal)?;
     store::transaction!(db, |tx| -> Result<bool, Problem> {
-        let rows = proposals::installation(tx).await?;
+        let rows = proposals::list_installation(tx).await?;
         let is_it = |row: &&InstallationProposal| row.kind == SHRINK_CONFIRMED && row.subject == subject;
         match rows.iter().find(is_it) {
             Some(row) => Ok(proposals::take_installation(tx, row.id).await?),

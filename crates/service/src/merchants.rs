@@ -5,7 +5,7 @@ use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use store::{Db, Error, Scope, Tx, audit};
 use uuid::Uuid;
-use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_second};
+use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_second_person};
 
 use super::actor::By;
 use super::four_eyes::{self, Change, Line};
@@ -77,7 +77,7 @@ pub async fn replace_settings(
     };
     let weaker = account_weakenings(&rules(settings(merchant)?), &rules(settings(&changed)?));
     let state = four_eyes::of_account(tx, merchant.id).await?;
-    if weaker.is_empty() || !needs_second(Act::WeakenAccount, state) {
+    if weaker.is_empty() || !needs_second_person(Act::WeakenAccount, state) {
         put_settings(tx, merchant.id, &after, by.actor).await?;
         return Ok(Changed::Done);
     }
@@ -116,7 +116,7 @@ async fn repair_settings(
     let before = crate::settings::salvaged(merchant);
     let state = four_eyes::of_flows(tx, merchant.id, before.four_eyes).await?;
     let weaker = account_weakenings(&rules(before), &rules(settings(&changed)?));
-    if weaker.is_empty() || !needs_second(Act::WeakenAccount, state) {
+    if weaker.is_empty() || !needs_second_person(Act::WeakenAccount, state) {
         put_settings(tx, merchant.id, after, by.actor).await?;
         return Ok(Changed::Done);
     }

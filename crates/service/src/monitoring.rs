@@ -12,13 +12,13 @@ use std::sync::Arc;
 use chain::currency::Currency;
 use chain::picture::Picture;
 use chain::profile::Profile;
-use chain::query::{Query, QueryError, Report, Screened};
+use chain::query::{Query, QueryError, QueryTarget, Report};
 use chain::sandbox::{self, Failure};
 use chain::screen::{Request, Subject};
 use chain::source::SourceError;
 use serde_json::{Map, Value, json};
 use store::Scope;
-use store::idempotency::Describes;
+use store::idempotency::ResponseSubject;
 use store::monitoring::{self, NewScreening};
 use tracing::Instrument;
 use uuid::Uuid;
@@ -34,7 +34,7 @@ use super::{App, Shared};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
 use crate::problem::{Kind, Problem};
-use chain_sources::sources::Answered;
+use chain_sources::sources::ChainAnswer;
 
 /// Reads a request's body.
 pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
@@ -104,7 +104,7 @@ async fn screen_and_record(
             };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
                 monitoring::insert(tx, caller.scope, &new).await?;
-                let describes = Describes::Label(&query.label);
+                let describes = ResponseSubject::Label(&query.label);
                 Ok(claim.complete(tx, &answer, describes).await?)
             })?;
             Ok(answer)
@@ -213,7 +213,7 @@ fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
 
 /// The outcome of a screening.
 struct Found {
-    answered: Answered,
+    answered: ChainAnswer,
     /// The name that the account's address book gives the address.
     own_name: Option<String>,
     /// `None` for a vendor's score, because a vendor does not report the flow of money.
@@ -276,7 +276,7 @@ async fn newest_profile(app: &App, caller: &Caller) -> Result<Profile, Problem> 
 }
 
 /// The response's body.
-pub fn answer_body(id: Uuid, query: &Query, answered: &Answered) -> Value {
+pub fn answer_body(id: Uuid, query: &Query, answered: &ChainAnswer) -> Value {
     let mut body = json!({
         "queryId": id,
         "type": query.kind(),
@@ -301,8 +301,8 @@ fn kept(id: Uuid, query: &Query, status: u16) -> NewScreening<'_> {
         currency: query.currency.code(),
         query: &query.text,
         canonical: match &query.screened {
-            Screened::Address(address) => &address.canonical,
-            Screened::Transaction(hash) => &hash.canonical,
+            QueryTarget::Address(address) => &address.canonical,
+            QueryTarget::Transaction(hash) => &hash.canonical,
         },
         label: &query.label,
         status,

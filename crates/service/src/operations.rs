@@ -30,7 +30,11 @@ pub async fn record_alone(db: &Db, actor: &str, action: &str, subject: &str) -> 
 }
 
 /// Writes invented applicants of a load test.
-pub async fn write_invented(db: &Db, account: &bulk::Account, people: &[bulk::Sealed]) -> Result<(), Error> {
+pub async fn write_invented(
+    db: &Db,
+    account: &bulk::Account,
+    people: &[bulk::SealedPerson],
+) -> Result<(), Error> {
     store::transaction!(db, |tx| -> Result<(), Error> {
         bulk::write(tx, account, people).await
     })

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use store::limits::{self, Bucket, Quota, Verdict};
+use store::limits::{self, Bucket, Quota, RateLimitResult};
 use store::merchants::Merchant;
 use uuid::Uuid;
 
@@ -59,7 +59,7 @@ pub async fn take(
     limit: Option<u32>,
     merchant_id: Uuid,
     who: &str,
-) -> Result<Option<Verdict>, Problem> {
+) -> Result<Option<RateLimitResult>, Problem> {
     let Some(limit) = limit.and_then(NonZeroU32::new) else {
         return Ok(None);
     };
@@ -73,7 +73,7 @@ pub async fn take(
         RateClass::FailedAuth | RateClass::SignIn => app.db.clone(),
         _ => app.db.traffic(),
     };
-    store::transaction!(db, |tx| -> Result<Option<Verdict>, Problem> {
+    store::transaction!(db, |tx| -> Result<Option<RateLimitResult>, Problem> {
         Ok(Some(
             limits::take(
                 tx,
@@ -89,7 +89,7 @@ pub async fn take(
 }
 
 /// 429 with the time to wait.
-pub fn too_many(verdict: &Verdict) -> Problem {
+pub fn too_many(verdict: &RateLimitResult) -> Problem {
     Problem::new(Kind::RateLimited, "Too many requests; please slow down")
         .retry_after(Duration::from_secs(verdict.retry_after_s))
 }

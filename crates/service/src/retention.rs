@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
-use store::attempts::{self, Old};
+use store::attempts::{self, RetentionCandidate};
 use store::audit::{self, Entry};
 use store::erasure_journal::KeyId;
 use store::flows::FlowContent;
@@ -89,7 +89,8 @@ async fn sweep_kept(app: &App, scope: Scope, kept: &Kept, removed: &mut usize) -
             return Ok(());
         };
         after = (last.created_at, last.log_id);
-        let over: Vec<&Old> = page.iter().filter(|attempt| kept.is_over(attempt, now)).collect();
+        let over: Vec<&RetentionCandidate> =
+            page.iter().filter(|attempt| kept.is_over(attempt, now)).collect();
         if over.is_empty() {
             continue;
         }
@@ -210,14 +211,14 @@ impl Kept {
         self.days.values().copied().flatten().chain(self.default).min()
     }
 
-    fn is_over(&self, attempt: &Old, now: i64) -> bool {
+    fn is_over(&self, attempt: &RetentionCandidate, now: i64) -> bool {
         let is_kept = self.unreadable.contains(&attempt.flow_id);
         let days = self.of(attempt.flow_id).filter(|_| !is_kept);
         days.is_some_and(|days| attempt.created_at < now - i64::from(days) * DAY_MS)
     }
 }
 
-async fn journal(app: &App, scope: Scope, attempts: &[&Old]) -> Result<(), Problem> {
+async fn journal(app: &App, scope: Scope, attempts: &[&RetentionCandidate]) -> Result<(), Problem> {
     let conn = app.db.read().await?;
     let keys = attempts
         .iter()
@@ -230,7 +231,7 @@ async fn journal(app: &App, scope: Scope, attempts: &[&Old]) -> Result<(), Probl
 
 /// Deletes an attempt's row and key; the same transaction records that its files must be deleted. Returns
 /// false if another node was faster.
-async fn remove(app: &App, scope: Scope, attempt: &Old) -> Result<bool, Problem> {
+async fn remove(app: &App, scope: Scope, attempt: &RetentionCandidate) -> Result<bool, Problem> {
     let removed = store::transaction!(app.db, |tx| -> Result<(), Problem> {
         faces::lock(tx, scope).await?;
         if let Some(registration_id) = attempts::delete(tx, scope, attempt.log_id).await? {
@@ -265,7 +266,7 @@ mod tests {
             default,
         };
         let now = 1_000 * DAY_MS;
-        let aged = |flow_id, days: i64| Old {
+        let aged = |flow_id, days: i64| RetentionCandidate {
             log_id: 1,
             id: Uuid::nil(),
             flow_id,

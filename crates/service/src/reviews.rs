@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 use store::attempts::{self, Attempt};
-use store::review::{self, After, Filter, Order, Proposal};
+use store::review::{self, Filter, Proposal, QueueOrder, QueuePosition};
 use store::{Conn, Db, Scope, Tx, registrations};
 use uuid::Uuid;
-use verification::four_eyes::{Act, needs_second};
+use verification::four_eyes::{Act, needs_second_person};
 use verification::hits::Disposition;
 use verification::status::{
     AttemptStatus, Decision, DecisionError, StatusEvent, apply_decision, registration_status,
@@ -108,7 +108,7 @@ pub async fn decide(
             dispositions::allow_approval(tx, scope, &attempt, wish.reason).await?;
         }
         let act = Act::of_decision(wish.decision, attempt.status == AttemptStatus::Declined);
-        if needs_second(act, four_eyes::of_attempt(tx, scope, &attempt).await?) {
+        if needs_second_person(act, four_eyes::of_attempt(tx, scope, &attempt).await?) {
             four_eyes::may_propose(tx, scope.merchant_id, wish.staff_id).await?;
             review::propose(tx, scope, &attempt, wish.decision, wish.staff_id, wish.reason).await?;
             if wish.staff_id.is_some() {
@@ -173,7 +173,7 @@ pub async fn second(
         if confirmed && proposal.staff_id.is_none() {
             // The command line does not count as a person: the first person who agrees becomes the proposer,
             // and a second one confirms.
-            review::adopt(tx, scope, log_id, staff_id).await?;
+            review::set_proposer(tx, scope, log_id, staff_id).await?;
             // The proposer has nothing more to do here: their claim must not hold up the second person.
             review::release(tx, scope, log_id, Some(staff_id)).await?;
             note(tx, scope, actor, "verification.proposal_adopted", log_id, &detail).await?;
@@ -233,7 +233,7 @@ async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Pr
 /// Whether a decision on an attempt needs a second person.
 pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<bool, Problem> {
     let state = four_eyes::of_attempt(conn, scope, attempt).await?;
-    Ok(needs_second(Act::Approve, state))
+    Ok(needs_second_person(Act::Approve, state))
 }
 
 fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Problem> {
@@ -332,7 +332,7 @@ pub async fn claim_next(
     db: &Db,
     scope: Scope,
     filter: &Filter,
-    order: Order,
+    order: QueueOrder,
     (staff_id, actor): (Uuid, &str),
     not: Option<i64>,
 ) -> Result<Option<i64>, Problem> {
@@ -342,7 +342,15 @@ pub async fn claim_next(
         not_proposed_by: Some(staff_id),
         ..filter.clone()
     };
-    let page = review::queue(&mut db.read().await?, scope, &filter, order, After::default(), 10).await?;
+    let page = review::queue(
+        &mut db.read().await?,
+        scope,
+        &filter,
+        order,
+        QueuePosition::default(),
+        10,
+    )
+    .await?;
     for waiting in page.iter().filter(|waiting| Some(waiting.log_id) != not) {
         if claim(db, scope, waiting.log_id, (staff_id, actor), false).await? {
             return Ok(Some(waiting.log_id));
@@ -408,7 +416,11 @@ async fn announce(
         None => 1,
     };
     let codes: Value = serde_json::from_str(&attempt.codes).map_err(|error| {
-        super::attempt_detail::unreadable(attempt.log_id, "codes", &verification::json::fault(&error))
+        super::attempt_detail::unreadable(
+            attempt.log_id,
+            "codes",
+            &verification::json::describe_without_values(&error),
+        )
     })?;
     let data = json!({
         "externalUserId": attempt.external_user_id,

@@ -168,7 +168,7 @@ pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchang
 /// The token's worth, or the exchange's refusal.
 fn good(token: LinkToken) -> Result<(Box<Merchant>, Scope, Link, i64), Problem> {
     match token {
-        LinkToken::Good {
+        LinkToken::Valid {
             merchant,
             scope,
             link,
@@ -321,7 +321,7 @@ pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<Polled, Problem> 
     if may_be_due && admissions::is_due(&mut conn, scope, session.id).await? {
         drop(conn);
         store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-            Ok(admissions::settle(tx, scope, session.id).await?)
+            Ok(admissions::expire_if_due(tx, scope, session.id).await?)
         })?;
         conn = app.db.read().await?;
         session = find(&mut conn, scope, id).await?;
@@ -349,7 +349,11 @@ async fn result(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<Str
         return Ok(Some(attempt.response));
     };
     let mut response: Map<String, Value> = serde_json::from_str(&attempt.response).map_err(|error| {
-        attempt_detail::unreadable(log_id, "response", &verification::json::fault(&error))
+        attempt_detail::unreadable(
+            log_id,
+            "response",
+            &verification::json::describe_without_values(&error),
+        )
     })?;
     response.insert(
         "review".into(),

@@ -8,7 +8,7 @@ use store::audit::{self, Entry};
 use store::suppressions::{self, Suppression};
 use store::{Conn, Db, Error, Scope, Tx, people, review};
 use uuid::Uuid;
-use verification::four_eyes::{Act, needs_second};
+use verification::four_eyes::{Act, needs_second_person};
 use verification::hits::Disposition;
 use verification::screening::ScreeningHit;
 use verification::suppression::{self, ClearedListing};
@@ -36,7 +36,7 @@ pub fn cleared(known: &[Suppression]) -> Vec<ClearedListing> {
 
 /// Whether a reviewer found every listing of a hit not to mean the person: see [`suppression::covers`].
 pub fn covers(known: &[Suppression], hit: &ScreeningHit) -> bool {
-    suppression::covers(&cleared(known), hit)
+    suppression::is_covered(&cleared(known), hit)
 }
 
 /// The listings that were found not to mean an attempt's person. `None` if they do not concern the attempt,
@@ -48,7 +48,7 @@ pub async fn of_attempt(
     face_proven: bool,
 ) -> Result<Option<Vec<Suppression>>, Error> {
     let person = people::resolve(conn, scope, facemap_id).await?;
-    if !suppression::concerns(face_proven, person.is_some_and(|person| person.proven)) {
+    if !suppression::dispositions_apply(face_proven, person.is_some_and(|person| person.proven)) {
         return Ok(None);
     }
     suppressions::of_person(conn, scope, facemap_id).await.map(Some)
@@ -84,7 +84,7 @@ pub async fn suppress(
             dispositions::record(tx, scope, &attempt, row, actor).await?;
         }
         let state = four_eyes::of_attempt(tx, scope, &attempt).await?;
-        if !needs_second(Act::SetAside, state) {
+        if !needs_second_person(Act::SetAside, state) {
             put(tx, scope, &attempt, &hit, why, (staff_id, None), actor).await?;
             return Ok(SetAside::Done);
         }

@@ -13,7 +13,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::json;
 use store::attempts::{self, NewAttempt};
-use store::idempotency::Describes;
+use store::idempotency::ResponseSubject;
 use store::objects::ObjectName;
 use store::registrations::{self, Registration};
 use store::{DataKey, Scope, Tx, audit, people};
@@ -21,12 +21,12 @@ use tracing::Instrument;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
 use verification::flow::Flow;
-use verification::identity::Place;
+use verification::identity::SubmissionScope;
 use verification::judge::{Examination, Judgement, examine};
 use verification::names::{ScreenedName, of_documents};
 use verification::requirements;
 use verification::review::Priority;
-use verification::submission::{Context, FileField, Submission, SubmittedFile};
+use verification::submission::{FileField, Submission, SubmissionContext, SubmittedFile};
 use verification::suppression;
 
 use super::admissions::Admission;
@@ -55,7 +55,7 @@ pub async fn run(
     caller.check_session()?;
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let bearer_session = caller.session.as_ref().map(sessions::binding);
-    let context = Context {
+    let context = SubmissionContext {
         today,
         sandbox: caller.scope.sandbox,
         bearer_session: bearer_session.as_ref(),
@@ -326,7 +326,7 @@ async fn record_in_one_transaction(
         }
     }
     let mut replica = replica.lock().await;
-    let place = Place {
+    let place = SubmissionScope {
         grouping_id: against.grouping_id,
         external_user_id: submission.external_user_id(),
     };
@@ -352,7 +352,7 @@ async fn record_in_one_transaction(
         let known = suppressions::of_attempt(tx, scope, facemap_id, face_proven).await?;
         let cleared = known.map_or_else(Vec::new, |known| suppressions::cleared(&known));
         let (screening, suppressed) =
-            suppression::apply(&suppression::counting(cleared, four_eyes), &screening);
+            suppression::suppress_hits(&suppression::effective_listings(cleared, four_eyes), &screening);
         let session = match against.session_id {
             Some(id) => Some(
                 store::admissions::use_attempt(tx, scope, id)
@@ -454,7 +454,7 @@ async fn record_in_one_transaction(
             Some(_) => Answer::json(StatusCode::OK, &judgement.response.for_applicant(hides_hits))?,
             None => Answer::json(StatusCode::OK, &judgement.response)?,
         };
-        let describes = Describes::Attempt { id: attempt_id, key };
+        let describes = ResponseSubject::Attempt { id: attempt_id, key };
         claim.complete(tx, &answer, describes).await?;
         Ok(answer.of_attempt(log_id))
     })

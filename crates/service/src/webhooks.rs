@@ -137,7 +137,7 @@ impl Drop for Place {
 async fn put_back(app: &App, delivery: &Delivery) -> Result<(), store::Error> {
     store::transaction!(app.db, |tx| -> Result<(), store::Error> {
         let due_at = tx.now() + PUT_BACK_MS;
-        outbox::put_back(tx, delivery, due_at).await
+        outbox::release(tx, delivery, due_at).await
     })
 }
 

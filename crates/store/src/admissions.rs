@@ -104,7 +104,7 @@ pub async fn is_due(conn: &mut crate::Conn, scope: Scope, id: Uuid) -> Result<bo
 }
 
 /// Ends an expired session unless an admitted attempt is in progress; returns whether it ended.
-pub async fn settle(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
+pub async fn expire_if_due(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select attempts from sessions where merchant_id = $1 and sandbox = $2 and id = $3";
     let row = fetch!(optional, tx, scope, (i64,), SQL, id)?;
     match row {

@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
@@ -17,14 +17,14 @@ pub struct Call {
     /// The account and mode.
     pub scope: Scope,
     /// The call without its content.
-    pub line: Line,
+    pub summary: CallSummary,
     /// Address, request and response as JSON (sealed).
     pub exchange: String,
 }
 
 /// A call of the API without its content.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub struct Line {
+pub struct CallSummary {
     /// A UUID of version 7, made when the call arrived, so ids sort by time.
     pub id: Uuid,
     /// The `X-Request-Id` of the response.
@@ -50,7 +50,7 @@ pub struct Filter<'a> {
     /// With this route.
     pub route: Option<&'a str>,
     /// With this outcome.
-    pub answered: Answered,
+    pub outcome: OutcomeFilter,
     /// With this API key.
     pub key: Option<&'a str>,
     /// With this request id.
@@ -65,7 +65,7 @@ pub struct Filter<'a> {
 
 /// Which outcomes to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Answered {
+pub enum OutcomeFilter {
     /// Any.
     #[default]
     Any,
@@ -75,8 +75,8 @@ pub enum Answered {
     With(u16),
 }
 
-fn place<'a>(scope: Scope, id: &'a Uuid) -> Place<'a> {
-    Place {
+fn seal_context<'a>(scope: Scope, id: &'a Uuid) -> SealContext<'a> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what: "api_log.exchange",
         id: id.as_bytes(),
@@ -105,12 +105,12 @@ pub async fn keys(conn: &mut Conn, calls: &[Call]) -> Result<HashMap<Uuid, DataK
 pub async fn insert(tx: &mut Tx, keys: &HashMap<Uuid, DataKey>, calls: &[Call]) -> Result<(), Error> {
     for Call {
         scope,
-        line,
+        summary: line,
         exchange,
     } in calls
     {
         let key = keys.get(&scope.merchant_id).ok_or(Error::Missing("merchant"))?;
-        let sealed = key.seal(&place(*scope, &line.id), exchange.as_bytes());
+        let sealed = key.seal(&seal_context(*scope, &line.id), exchange.as_bytes());
         execute!(
             tx,
             *scope,
@@ -139,7 +139,7 @@ pub async fn get(conn: &mut Conn, durable: &mut Conn, scope: Scope, id: Uuid) ->
     #[derive(sqlx::FromRow)]
     struct Row {
         #[sqlx(flatten)]
-        line: Line,
+        line: CallSummary,
         exchange_sealed: Vec<u8>,
     }
     const SQL: &str =
@@ -149,10 +149,10 @@ pub async fn get(conn: &mut Conn, durable: &mut Conn, scope: Scope, id: Uuid) ->
         return Ok(None);
     };
     let key = merchants::key(durable, scope.merchant_id).await?;
-    let exchange = key.open_text(&place(scope, &id), &row.exchange_sealed)?;
+    let exchange = key.open_text(&seal_context(scope, &id), &row.exchange_sealed)?;
     Ok(Some(Call {
         scope,
-        line: row.line,
+        summary: row.line,
         exchange,
     }))
 }
@@ -173,11 +173,16 @@ macro_rules! select {
 }
 
 /// The newest calls that match a filter, newest first.
-pub async fn list(conn: &mut Conn, scope: Scope, filter: Filter<'_>, limit: i64) -> Result<Vec<Line>, Error> {
-    let (refused, status) = match filter.answered {
-        Answered::Any => (false, None),
-        Answered::Refused => (true, None),
-        Answered::With(status) => (status >= 400, Some(i64::from(status))),
+pub async fn list(
+    conn: &mut Conn,
+    scope: Scope,
+    filter: Filter<'_>,
+    limit: i64,
+) -> Result<Vec<CallSummary>, Error> {
+    let (refused, status) = match filter.outcome {
+        OutcomeFilter::Any => (false, None),
+        OutcomeFilter::Refused => (true, None),
+        OutcomeFilter::With(status) => (status >= 400, Some(i64::from(status))),
     };
     // The most selective condition first.
     let sql = match filter {
@@ -194,7 +199,7 @@ pub async fn list(conn: &mut Conn, scope: Scope, filter: Filter<'_>, limit: i64)
         all,
         conn,
         scope,
-        Line,
+        CallSummary,
         checked(sql),
         filter.before.map_or(until, |before| before.min(until)),
         filter.from.map_or(Uuid::nil(), first_id_at),

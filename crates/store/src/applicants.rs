@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use reference::status::AttemptStatus;
 use uuid::Uuid;
 
-use crate::labels::{external_ref, from_column};
+use crate::labels::{external_ref, group_from_column};
 use crate::sql::fetch;
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, attempts, merchants, people, registrations};
@@ -58,7 +58,7 @@ pub async fn by_external_user_id(
     )?;
     let applicant = |(facemap_id, grouping_id, status, registered, created_at, last_active): Row| Applicant {
         facemap_id,
-        grouping_id: from_column(grouping_id),
+        grouping_id: group_from_column(grouping_id),
         status: status.map(AttemptStatus::from),
         registered,
         created_at,

@@ -12,10 +12,10 @@ use reference::status::AttemptStatus;
 use uuid::Uuid;
 
 pub use self::decision::{Decision, decide, decisions};
-use self::sealing::place;
-pub(crate) use self::sealing::{Personal, Sealed, key, open_external_id, seal, seal_reason, unwrap};
+use self::sealing::seal_context;
+pub(crate) use self::sealing::{Personal, SealedColumns, key, open_external_id, seal, seal_reason, unwrap};
 use crate::keyring::DataKey;
-use crate::labels::{external_ref, from_column, to_column};
+use crate::labels::{external_ref, group_from_column, group_to_column};
 use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, counters, erasures, idempotency, merchants, people};
@@ -176,7 +176,7 @@ fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Attempt, Error
         (&row.facemap_id, &row.person_key),
         (&row.id, &row.wrapped_key),
     )?;
-    let text = |what, sealed| key.open_text(&place(scope, what, &row.id), sealed);
+    let text = |what, sealed| key.open_text(&seal_context(scope, what, &row.id), sealed);
     Ok(Attempt {
         external_user_id: open_external_id(&key, scope, &row.id, &row.external_id_sealed)?,
         request: text("attempts.request", &row.request_sealed)?,
@@ -187,7 +187,7 @@ fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Attempt, Error
         id: row.id,
         facemap_id: row.facemap_id,
         registration_id: row.registration_id,
-        grouping_id: from_column(row.grouping_id),
+        grouping_id: group_from_column(row.grouping_id),
         session_id: row.session_id,
         flow_id: row.flow_id,
         flow_name: row.flow_name,
@@ -242,7 +242,7 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         attempt.id,
         attempt.facemap_id,
         attempt.registration_id,
-        to_column(attempt.grouping_id),
+        group_to_column(attempt.grouping_id),
         &external_ref,
         attempt.session_id,
         attempt.flow_id,
@@ -295,7 +295,7 @@ pub async fn newest_at(conn: &mut Conn, scope: Scope) -> Result<Option<i64>, Err
 
 /// The part of an attempt that retention needs.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub struct Old {
+pub struct RetentionCandidate {
     /// See [`Attempt::log_id`].
     pub log_id: i64,
     /// See [`NewAttempt::id`].
@@ -314,11 +314,21 @@ pub async fn made_before(
     before: i64,
     after: (i64, i64),
     limit: i64,
-) -> Result<Vec<Old>, Error> {
+) -> Result<Vec<RetentionCandidate>, Error> {
     const SQL: &str = "select log_id, id, flow_id, created_at from attempts
                where merchant_id = $1 and sandbox = $2 and created_at < $3 and (created_at, log_id) > ($4, $5)
                order by created_at, log_id limit $6";
-    fetch!(all, conn, scope, Old, SQL, before, after.0, after.1, limit)
+    fetch!(
+        all,
+        conn,
+        scope,
+        RetentionCandidate,
+        SQL,
+        before,
+        after.0,
+        after.1,
+        limit
+    )
 }
 
 /// The numbers of a person's attempts, oldest first.
@@ -397,7 +407,7 @@ pub async fn delete(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<Option<Uui
     )?;
     let (id, registration_id, session_id) = deleted.ok_or(Error::Missing("attempt"))?;
     idempotency::erase_attempt(tx, scope, id).await?;
-    erasures::remove_objects(tx, scope, id, None).await?;
+    erasures::request_object_removal(tx, scope, id, None).await?;
     if let Some(session_id) = session_id {
         execute!(
             tx,
@@ -539,9 +549,10 @@ pub async fn outcomes(conn: &mut Conn, scope: Scope, registration_id: Uuid) -> R
 /// # Errors
 /// [`Error::Missing`] when there is no such attempt.
 pub async fn set_detail(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &str) -> Result<(), Error> {
-    let sealed = attempt
-        .key
-        .seal(&place(scope, "attempts.detail", &attempt.id), detail.as_bytes());
+    let sealed = attempt.key.seal(
+        &seal_context(scope, "attempts.detail", &attempt.id),
+        detail.as_bytes(),
+    );
     const SQL: &str =
         "update attempts set detail_sealed = $4 where merchant_id = $1 and sandbox = $2 and log_id = $3";
     match execute!(tx, scope, SQL, attempt.log_id, &sealed)? {
@@ -566,7 +577,7 @@ pub(crate) async fn move_to(
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
         from
     )? {
-        let place = place(scope, "attempts.wrapped_key", &id);
+        let place = seal_context(scope, "attempts.wrapped_key", &id);
         let wrapped = into_key.wrap(&place, &from_key.unwrap_key(&place, &wrapped)?);
         execute!(
             tx,

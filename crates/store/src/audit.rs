@@ -94,7 +94,7 @@ pub async fn write(tx: &mut Tx, scope: Scope, entry: &Entry<'_>) -> Result<(), E
         detail: entry.detail.into(),
         hash: Vec::new(),
     };
-    row.hash = link(tx.keyring(), scope.merchant_id, &previous, &row);
+    row.hash = chain_hash(tx.keyring(), scope.merchant_id, &previous, &row);
     execute!(
         tx,
         scope,
@@ -124,7 +124,7 @@ pub(crate) async fn begin(tx: &mut Tx, merchant_id: Uuid) -> Result<(), Error> {
     execute!(tx, merchant(merchant_id), SQL, empty).map(|_| ())
 }
 
-pub(crate) fn link(keyring: &Keyring, merchant_id: Uuid, previous: &[u8], row: &AuditRow) -> Vec<u8> {
+pub(crate) fn chain_hash(keyring: &Keyring, merchant_id: Uuid, previous: &[u8], row: &AuditRow) -> Vec<u8> {
     let parts: [&[u8]; 9] = [
         previous,
         merchant_id.as_bytes(),
@@ -163,7 +163,7 @@ pub async fn list(
 
 /// Which rows to find. `None` does not restrict.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct AuditFilter<'a> {
     /// By this actor.
     pub actor: Option<&'a str>,
     /// With this action, or with an action below it (`person` finds `person.viewed`).
@@ -200,14 +200,14 @@ macro_rules! select {
 pub async fn find(
     conn: &mut Conn,
     merchant_id: Uuid,
-    wanted: Wanted<'_>,
+    wanted: AuditFilter<'_>,
     limit: i64,
 ) -> Result<Vec<AuditRow>, Error> {
     let action = wanted.action.unwrap_or_default();
     let sql = match wanted {
-        Wanted { subject: Some(_), .. } => checked!(both_modes, select!("and subject = $11 ")),
-        Wanted { actor: Some(_), .. } => checked!(both_modes, select!("and actor = $6 ")),
-        Wanted { sandbox: Some(_), .. } => checked!(both_modes, select!("and sandbox = $13 ")),
+        AuditFilter { subject: Some(_), .. } => checked!(both_modes, select!("and subject = $11 ")),
+        AuditFilter { actor: Some(_), .. } => checked!(both_modes, select!("and actor = $6 ")),
+        AuditFilter { sandbox: Some(_), .. } => checked!(both_modes, select!("and sandbox = $13 ")),
         _ => checked!(both_modes, select!("")),
     };
     fetch!(
@@ -235,7 +235,7 @@ pub async fn find(
 }
 
 /// Checks a chain page by page, from its first row to the head that was read at the start.
-pub(crate) struct Walk {
+pub(crate) struct ChainCheck {
     owner: Uuid,
     head: (i64, Vec<u8>),
     /// The number of the last row that was checked.
@@ -243,10 +243,10 @@ pub(crate) struct Walk {
     hash: Vec<u8>,
 }
 
-impl Walk {
+impl ChainCheck {
     /// Starts at the beginning of an owner's chain. `head` is the number and hash of its last row.
-    pub(crate) fn to(owner: Uuid, head: (i64, Vec<u8>)) -> Walk {
-        Walk {
+    pub(crate) fn to(owner: Uuid, head: (i64, Vec<u8>)) -> ChainCheck {
+        ChainCheck {
             owner,
             head,
             seq: 0,
@@ -263,7 +263,7 @@ impl Walk {
             if self.seq == self.head.0 {
                 break;
             }
-            if row.seq != self.seq + 1 || row.hash != link(keyring, self.owner, &self.hash, &row) {
+            if row.seq != self.seq + 1 || row.hash != chain_hash(keyring, self.owner, &self.hash, &row) {
                 return broken(self.seq);
             }
             (self.seq, self.hash) = (row.seq, row.hash);
@@ -290,7 +290,7 @@ pub async fn verify(conn: &mut Conn, merchant_id: Uuid) -> Result<AuditCheck, Er
         (i64, Vec<u8>),
         "select seq, hash from audit_heads where merchant_id = $1"
     )?;
-    let mut walk = Walk::to(merchant_id, head.ok_or(Error::Missing("merchant"))?);
+    let mut walk = ChainCheck::to(merchant_id, head.ok_or(Error::Missing("merchant"))?);
     loop {
         let page = fetch!(
             all,

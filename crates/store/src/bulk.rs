@@ -15,7 +15,7 @@ use crate::audit::{self, AuditRow};
 use crate::bulk::rows::{Rows, Value};
 use crate::consents::Consent;
 use crate::keyring::{DataKey, Keyring, random};
-use crate::labels::{label_ref, to_column};
+use crate::labels::{group_to_column, label_ref};
 use crate::sessions::{self, SessionStatus, Stage};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Db, Error, Scope, Tx, attempts, counters, faces, merchants, people, registrations};
@@ -118,7 +118,7 @@ pub struct Account {
 }
 
 /// A sealed person, ready to be written.
-pub struct Sealed {
+pub struct SealedPerson {
     person: PastPerson,
     key: DataKey,
     wrapped_key: Vec<u8>,
@@ -127,7 +127,7 @@ pub struct Sealed {
     label: Vec<u8>,
     user_id: Option<Vec<u8>>,
     word_refs: Vec<Vec<u8>>,
-    attempts: Vec<(attempts::Sealed, Option<Vec<u8>>)>,
+    attempts: Vec<(attempts::SealedColumns, Option<Vec<u8>>)>,
 }
 
 /// Reads the keys of the account whose people are to be written.
@@ -146,7 +146,7 @@ impl Account {
     /// Makes the keys of a person and the attempts, and seals the personal data. This is CPU work for a
     /// separate thread.
     #[must_use]
-    pub fn seal(&self, person: PastPerson) -> Sealed {
+    pub fn seal(&self, person: PastPerson) -> SealedPerson {
         let scope = self.scope;
         let (key, registration_id) = (DataKey::generate(), Uuid::now_v7());
         let session_id = person.session.as_ref().map(|session| session.id);
@@ -163,7 +163,7 @@ impl Account {
             let columns = attempts::seal(scope, &key, (&attempt.id, &attempt_key), &personal);
             (columns, reason)
         };
-        Sealed {
+        SealedPerson {
             wrapped_key: people::wrap_key(&self.merchant_key, scope, &person.facemap_id, &key),
             registration_id,
             external_ref: label_ref(&self.keyring, scope, &person.external_user_id),
@@ -191,7 +191,7 @@ impl Account {
     }
 
     /// Whether any person is registered under this label.
-    pub async fn knows(&self, conn: &mut Conn, external_user_id: &str) -> Result<bool, Error> {
+    pub async fn is_registered(&self, conn: &mut Conn, external_user_id: &str) -> Result<bool, Error> {
         let scope = self.scope;
         let external_ref = label_ref(&self.keyring, scope, external_user_id);
         const SQL: &str = "select id from registrations where merchant_id = $1 and sandbox = $2 and external_ref = $3 limit 1";
@@ -205,7 +205,7 @@ impl Account {
 ///
 /// # Errors
 /// [`Error::Conflict`] if a person is already registered; [`Error::Missing`] for an unknown account.
-pub async fn write(tx: &mut Tx, account: &Account, sealed: &[Sealed]) -> Result<(), Error> {
+pub async fn write(tx: &mut Tx, account: &Account, sealed: &[SealedPerson]) -> Result<(), Error> {
     let scope = account.scope;
     counters::lock(tx, scope).await?;
     // Every attempt of every person, in chronological order.
@@ -228,7 +228,7 @@ pub async fn write(tx: &mut Tx, account: &Account, sealed: &[Sealed]) -> Result<
 
 /// Updates PostgreSQL's statistics and visibility map, which autovacuum would only do some time after so many
 /// inserts. It does nothing on SQLite.
-pub async fn settle(db: &Db) -> Result<(), Error> {
+pub async fn vacuum_analyze(db: &Db) -> Result<(), Error> {
     match db.is_postgres() {
         true => execute!(&mut db.read().await?, installation, "vacuum analyze").map(|_| ()),
         false => Ok(()),
@@ -251,7 +251,12 @@ async fn reserve(tx: &mut Tx, scope: Scope, attempts: usize, faces: usize) -> Re
     Ok((log_seq - attempts + 1, face_seq - faces + 1))
 }
 
-async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq: i64) -> Result<(), Error> {
+async fn write_people(
+    tx: &mut Tx,
+    scope: Scope,
+    sealed: &[SealedPerson],
+    mut face_seq: i64,
+) -> Result<(), Error> {
     let mut people = Rows::of(scope, "people", "facemap_id, proven, wrapped_key, created_at");
     let mut words = Rows::of(scope, "name_words", "word_ref, facemap_id");
     let mut registrations = Rows::of(
@@ -283,7 +288,7 @@ async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq
         registrations.push([
             row.registration_id.into(),
             person.facemap_id.into(),
-            to_column(person.grouping_id).into(),
+            group_to_column(person.grouping_id).into(),
             row.external_ref.clone().into(),
             row.label.clone().into(),
             person.status.map(AttemptStatus::as_str).into(),
@@ -312,7 +317,7 @@ async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq
 async fn write_sessions(
     tx: &mut Tx,
     scope: Scope,
-    sealed: &[Sealed],
+    sealed: &[SealedPerson],
     last_log_ids: &[Option<i64>],
 ) -> Result<(), Error> {
     let mut sessions = Rows::of(
@@ -379,7 +384,7 @@ async fn write_sessions(
 async fn write_attempts(
     tx: &mut Tx,
     scope: Scope,
-    sealed: &[Sealed],
+    sealed: &[SealedPerson],
     order: &[(i64, usize, usize)],
     first_log_id: i64,
 ) -> Result<(), Error> {
@@ -404,7 +409,7 @@ async fn write_attempts(
             past.id.into(),
             row.person.facemap_id.into(),
             row.registration_id.into(),
-            to_column(row.person.grouping_id).into(),
+            group_to_column(row.person.grouping_id).into(),
             row.external_ref.clone().into(),
             row.person.session.as_ref().map(|session| session.id).into(),
             past.flow_id.into(),
@@ -477,7 +482,7 @@ impl Trail {
             detail: "{}".to_owned(),
             hash: Vec::new(),
         };
-        row.hash = audit::link(&self.keyring, self.scope.merchant_id, &self.hash, &row);
+        row.hash = audit::chain_hash(&self.keyring, self.scope.merchant_id, &self.hash, &row);
         self.seq = row.seq;
         self.hash.clone_from(&row.hash);
         self.rows.push([

@@ -25,14 +25,14 @@ type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 #[derive(Clone)]
 pub struct Db {
     pools: Pools,
-    part: Part,
+    durability: Durability,
     keyring: Arc<Keyring>,
     clock: Clock,
 }
 
 /// How durable a commit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum Durability {
     /// It survives a power cut.
     Durable,
     /// A power cut may lose the newest commits.
@@ -113,7 +113,7 @@ impl Db {
     fn of(pools: Pools, keyring: Arc<Keyring>) -> Self {
         Self {
             pools,
-            part: Part::Durable,
+            durability: Durability::Durable,
             keyring,
             clock: Arc::new(now_ms),
         }
@@ -139,16 +139,16 @@ impl Db {
     #[must_use]
     pub fn traffic(&self) -> Self {
         Self {
-            part: Part::Traffic,
+            durability: Durability::Traffic,
             ..self.clone()
         }
     }
 
     /// The SQLite file of this part.
     fn file<'a>(&self, main: &'a SqliteFile, traffic: &'a SqliteFile) -> &'a SqliteFile {
-        match self.part {
-            Part::Durable => main,
-            Part::Traffic => traffic,
+        match self.durability {
+            Durability::Durable => main,
+            Durability::Traffic => traffic,
         }
     }
 
@@ -198,7 +198,7 @@ impl Db {
             Pools::Sqlite { main, traffic } => Handle::SqliteTx(self.file(main, traffic).begin().await?),
             Pools::Postgres(pool) => {
                 let mut tx = pool.begin().await?;
-                if self.part == Part::Traffic {
+                if self.durability == Durability::Traffic {
                     sqlx::query("set local synchronous_commit = off")
                         .execute(&mut *tx)
                         .await?;

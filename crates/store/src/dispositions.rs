@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::attempts::Attempt;
-use crate::keyring::Place;
+use crate::keyring::SealContext;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
@@ -28,14 +28,14 @@ pub struct HitDisposition {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sealed {
+struct SealedDisposition {
     hit: String,
     disposition: String,
     reason: String,
 }
 
-fn place(scope: Scope, id: &Uuid) -> Place<'_> {
-    Place {
+fn seal_context(scope: Scope, id: &Uuid) -> SealContext<'_> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what: "hit_dispositions.disposition",
         id: id.as_bytes(),
@@ -52,7 +52,7 @@ pub async fn add(
 ) -> Result<(), Error> {
     let id = Uuid::now_v7();
     let plain = serde_json::json!({"hit": hit, "disposition": disposition, "reason": reason}).to_string();
-    let sealed = attempt.key.seal(&place(scope, &id), plain.as_bytes());
+    let sealed = attempt.key.seal(&seal_context(scope, &id), plain.as_bytes());
     let now = tx.now();
     execute!(
         tx,
@@ -82,8 +82,8 @@ pub async fn of_attempt(
     type Row = (Uuid, String, Vec<u8>, i64);
     let rows = fetch!(all, conn, scope, Row, SQL, attempt.log_id)?;
     let open = |(id, actor, sealed, at): Row| {
-        let text = attempt.key.open_text(&place(scope, &id), &sealed)?;
-        let Sealed {
+        let text = attempt.key.open_text(&seal_context(scope, &id), &sealed)?;
+        let SealedDisposition {
             hit,
             disposition,
             reason,

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::keyring::Place;
+use crate::keyring::SealContext;
 use crate::labels::external_ref;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants, people};
@@ -150,7 +150,7 @@ async fn open(
     sealed: &[u8],
 ) -> Result<Option<String>, Error> {
     let key = merchants::key(conn, merchant_id).await?;
-    let place = Place {
+    let place = SealContext {
         merchant_id,
         what,
         id,

@@ -133,8 +133,8 @@ mod tests {
         assert_eq!(objects.journal_of_erasures().await.unwrap(), all);
         // Sweeping objects and counting stock pass the journal over.
         assert_eq!(
-            objects.stock(i64::MAX).await.unwrap(),
-            crate::objects::Stock::default()
+            objects.inventory(i64::MAX).await.unwrap(),
+            crate::objects::ObjectInventory::default()
         );
         let whole = r#"{"version":1,"at":1,"keys":[]}"#;
         let bad = [

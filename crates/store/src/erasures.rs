@@ -102,7 +102,7 @@ pub async fn not_journaled(conn: &mut Conn, limit: i64) -> Result<Vec<Erasure>, 
 }
 
 /// Records that the journal contains an erasure.
-pub async fn journaled(tx: &mut Tx, erasure: &Erasure) -> Result<(), Error> {
+pub async fn mark_journaled(tx: &mut Tx, erasure: &Erasure) -> Result<(), Error> {
     let now = tx.now();
     const SQL: &str =
         "update erasures set journaled_at = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
@@ -171,7 +171,7 @@ impl ObjectRemoval {
 
 /// Records, in the transaction that deletes an attempt, that its objects must be deleted too. `erased` is the
 /// erased person and the blind index of the attempt's label; `None` if retention deleted the attempt.
-pub(crate) async fn remove_objects(
+pub(crate) async fn request_object_removal(
     tx: &mut Tx,
     scope: Scope,
     attempt_id: Uuid,
@@ -187,7 +187,7 @@ pub(crate) async fn remove_objects(
 }
 
 /// The person who was erased under a label, until the erasure has deleted all objects.
-pub async fn unfinished(
+pub async fn find_unfinished(
     conn: &mut Conn,
     scope: Scope,
     external_user_id: &str,
@@ -200,7 +200,7 @@ pub async fn unfinished(
 }
 
 /// The attempts of an erased person whose objects are not deleted yet.
-pub async fn objects_of(
+pub async fn object_removals_of(
     conn: &mut Conn,
     scope: Scope,
     facemap_id: Uuid,
@@ -211,7 +211,7 @@ pub async fn objects_of(
 }
 
 /// All attempts whose objects must still be deleted, the earliest first, at most `limit`.
-pub async fn objects_left(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemoval>, Error> {
+pub async fn list_object_removals(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemoval>, Error> {
     const SQL: &str = "select merchant_id, sandbox, attempt_id from object_removals order by created_at, attempt_id limit $1";
     fetch!(
         all,
@@ -224,7 +224,7 @@ pub async fn objects_left(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemov
 }
 
 /// Records that an attempt's objects are deleted.
-pub async fn objects_removed(tx: &mut Tx, removal: &ObjectRemoval) -> Result<(), Error> {
+pub async fn finish_object_removal(tx: &mut Tx, removal: &ObjectRemoval) -> Result<(), Error> {
     const SQL: &str =
         "delete from object_removals where merchant_id = $1 and sandbox = $2 and attempt_id = $3";
     execute!(tx, removal.scope(), SQL, removal.attempt_id).map(|_| ())

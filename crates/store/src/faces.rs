@@ -7,7 +7,7 @@
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, counters, merchants, people};
 
@@ -81,7 +81,12 @@ struct Row {
 ///
 /// # Errors
 /// [`Error::Sealed`].
-pub async fn after(conn: &mut Conn, scope: Scope, seq: i64, limit: i64) -> Result<Vec<FaceChange>, Error> {
+pub async fn list_after(
+    conn: &mut Conn,
+    scope: Scope,
+    seq: i64,
+    limit: i64,
+) -> Result<Vec<FaceChange>, Error> {
     let rows = fetch!(
         all,
         conn,
@@ -102,7 +107,10 @@ pub async fn after(conn: &mut Conn, scope: Scope, seq: i64, limit: i64) -> Resul
         let embedding = match (&row.embedding_sealed, &row.wrapped_key) {
             (Some(sealed), Some(wrapped)) => {
                 let key = people::unwrap_key(&merchant_key, scope, &row.facemap_id, wrapped)?;
-                Some(key.open(&place(scope, &row.seq.to_be_bytes()), sealed)?.to_vec())
+                Some(
+                    key.open(&seal_context(scope, &row.seq.to_be_bytes()), sealed)?
+                        .to_vec(),
+                )
             }
             _ => None,
         };
@@ -119,8 +127,8 @@ pub async fn after(conn: &mut Conn, scope: Scope, seq: i64, limit: i64) -> Resul
     rows.into_iter().map(open).collect()
 }
 
-fn place(scope: Scope, seq: &[u8]) -> Place<'_> {
-    Place {
+fn seal_context(scope: Scope, seq: &[u8]) -> SealContext<'_> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what: "faces.embedding",
         id: seq,
@@ -129,7 +137,7 @@ fn place(scope: Scope, seq: &[u8]) -> Place<'_> {
 
 /// Seals an embedding for its row.
 pub(crate) fn seal(person_key: &DataKey, scope: Scope, seq: i64, embedding: &[u8]) -> Vec<u8> {
-    person_key.seal(&place(scope, &seq.to_be_bytes()), embedding)
+    person_key.seal(&seal_context(scope, &seq.to_be_bytes()), embedding)
 }
 
 /// Adds a proven face; returns its sequence. The caller has taken the [`lock`].
@@ -152,7 +160,11 @@ pub async fn insert(
 
 /// The people of an account who have faces of other models. A face without a model's version is included,
 /// even if `model` is empty too, because its model is unknown.
-pub async fn outdated(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<Uuid>, Error> {
+pub async fn people_with_outdated_faces(
+    conn: &mut Conn,
+    scope: Scope,
+    model: &str,
+) -> Result<Vec<Uuid>, Error> {
     let rows = fetch!(
         all,
         conn,

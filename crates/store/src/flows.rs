@@ -199,7 +199,7 @@ pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
 }
 
 /// Records that a deleted Flow required two people for a decision.
-pub async fn keep_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
+pub async fn record_deleted_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     const SQL: &str =
         "insert into deleted_four_eyes_flows (merchant_id, sandbox, flow_id) values ($1, $2, $3)
                on conflict do nothing";
@@ -207,7 +207,7 @@ pub async fn keep_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), E
 }
 
 /// Whether a deleted Flow required two people for a decision.
-pub async fn kept_four_eyes(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
+pub async fn had_four_eyes(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select count(*) from deleted_four_eyes_flows
                where merchant_id = $1 and sandbox = $2 and flow_id = $3";
     let (count,) = fetch!(one, conn, scope, (i64,), SQL, id)?;

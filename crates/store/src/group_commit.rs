@@ -32,9 +32,9 @@ use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 use crate::error::{ends_transaction, is_full};
 
 /// The most members of a group.
-const MOST: usize = 64;
+const MAX_MEMBERS: usize = 64;
 /// An older group accepts no further members.
-const OLDEST: Duration = Duration::from_millis(50);
+const MAX_AGE: Duration = Duration::from_millis(50);
 
 const BEGIN: &str = "begin immediate; savepoint member";
 const JOIN: &str = "savepoint member";
@@ -84,8 +84,8 @@ enum State {
 /// How a member ends: with its writes or without them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    Keep,
-    Undo,
+    Commit,
+    Rollback,
 }
 
 /// A transaction, which is a savepoint in the group's outer transaction.
@@ -129,16 +129,16 @@ impl Failure {
 }
 
 /// Counts a task that queues, until this is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
+struct QueueGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> QueueGuard<'a> {
     fn begin(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::SeqCst);
         Self(count)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueueGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -150,7 +150,7 @@ impl Writer {
         options: SqliteConnectOptions,
         acquire_timeout: Duration,
     ) -> Result<Self, Error> {
-        Self::open_with(options, acquire_timeout, OLDEST).await
+        Self::open_with(options, acquire_timeout, MAX_AGE).await
     }
 
     async fn open_with(
@@ -177,7 +177,7 @@ impl Writer {
     /// Begins a transaction after the tasks that queued earlier.
     pub(crate) async fn begin(&self) -> Result<Member, Error> {
         let slot = {
-            let _waiting = Waiting::begin(&self.0.waiting);
+            let _waiting = QueueGuard::begin(&self.0.waiting);
             self.lock().await?
         };
         let mut member = Member {
@@ -191,14 +191,14 @@ impl Writer {
     }
 
     /// The connection with exclusive access, outside any transaction.
-    pub(crate) async fn alone(&self) -> Result<Alone, Error> {
+    pub(crate) async fn exclusive(&self) -> Result<ExclusiveConnection, Error> {
         let mut slot = self.lock().await?;
         slot.recover().await;
         if slot.state == State::Open {
             slot.end_group(COMMIT).await?;
         }
         slot.connect(&self.0.options).await?;
-        Ok(Alone(slot))
+        Ok(ExclusiveConnection(slot))
     }
 
     /// Waits for the running group and closes the connection.
@@ -231,14 +231,14 @@ impl Writer {
             let failure = failed.unwrap_or_else(|| Failure::because("a statement ended the transaction"));
             return Err(slot.fail(failure).await);
         }
-        if end == End::Undo && slot.released.is_empty() {
+        if end == End::Rollback && slot.released.is_empty() {
             return slot.end_group(ROLLBACK).await;
         }
         let is_last = !self.takes_another(&slot, slot.released.len() + 1);
-        if is_last && end == End::Keep {
+        if is_last && end == End::Commit {
             return slot.end_group(RELEASE_AND_COMMIT).await;
         }
-        let sql = if end == End::Keep { RELEASE } else { UNDO };
+        let sql = if end == End::Commit { RELEASE } else { UNDO };
         if let Err(error) = slot.run(sql).await {
             return Err(slot.fail(Failure::of(&error)).await);
         }
@@ -280,7 +280,9 @@ impl Writer {
 
     /// Whether a group with this many members waits for the tasks that queue.
     fn takes_another(&self, slot: &Slot, members: usize) -> bool {
-        members < MOST && slot.begun.elapsed() < self.0.oldest && self.0.waiting.load(Ordering::SeqCst) > 0
+        members < MAX_MEMBERS
+            && slot.begun.elapsed() < self.0.oldest
+            && self.0.waiting.load(Ordering::SeqCst) > 0
     }
 }
 
@@ -409,13 +411,13 @@ impl Member {
 
     /// Commits; the writes are durable when this returns.
     pub(crate) async fn commit(self) -> Result<(), Error> {
-        self.end(End::Keep).await
+        self.end(End::Commit).await
     }
 
     /// Undoes the writes. An error means that the group on which this member's reads depend was not
     /// committed.
     pub(crate) async fn rollback(self) -> Result<(), Error> {
-        self.end(End::Undo).await
+        self.end(End::Rollback).await
     }
 
     /// The task continues if the caller is cancelled, so no commit is left half-done.
@@ -436,16 +438,16 @@ impl Drop for Member {
         }
         // Without a runtime, the next owner of the connection detects the open savepoint.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let ending = self.writer.clone().end(slot, End::Undo, self.failed.take());
+            let ending = self.writer.clone().end(slot, End::Rollback, self.failed.take());
             runtime.spawn(ending);
         }
     }
 }
 
 /// Exclusive access to the connection outside any transaction.
-pub(crate) struct Alone(OwnedMutexGuard<Slot>);
+pub(crate) struct ExclusiveConnection(OwnedMutexGuard<Slot>);
 
-impl Alone {
+impl ExclusiveConnection {
     /// The connection.
     #[expect(clippy::expect_used, reason = "`Writer::alone` connects before it makes one")]
     pub(crate) fn conn(&mut self) -> &mut SqliteConnection {

@@ -25,7 +25,7 @@ pub struct Handoff {
 #[derive(Clone, Debug)]
 pub enum HandoffToken {
     /// Unused and unexpired.
-    Good {
+    Valid {
         /// The account.
         merchant: Box<Merchant>,
         /// The account and mode.
@@ -87,7 +87,7 @@ struct Row {
 /// # Errors
 /// [`Error::Sealed`].
 pub async fn peek(conn: &mut Conn, token: &str) -> Result<HandoffToken, Error> {
-    let Some(merchant) = sessions::owner(conn, token).await? else {
+    let Some(merchant) = sessions::claimed_merchant(conn, token).await? else {
         return Ok(HandoffToken::Invalid);
     };
     let token_ref = sessions::token_ref(conn, token);
@@ -119,7 +119,7 @@ async fn good(conn: &mut Conn, merchant: Merchant, row: Row) -> Result<HandoffTo
     let session = sessions::get(conn, scope, row.session_id)
         .await?
         .ok_or(Error::Missing("session"))?;
-    Ok(HandoffToken::Good {
+    Ok(HandoffToken::Valid {
         merchant: Box::new(merchant),
         scope,
         session: Box::new(session),
@@ -137,7 +137,7 @@ async fn good(conn: &mut Conn, merchant: Merchant, row: Row) -> Result<HandoffTo
 /// # Errors
 /// [`Error::Sealed`].
 pub async fn claim(tx: &mut Tx, token: &str) -> Result<(HandoffToken, Option<SecretString>), Error> {
-    let Some(merchant) = sessions::owner(tx, token).await? else {
+    let Some(merchant) = sessions::claimed_merchant(tx, token).await? else {
         return Ok((HandoffToken::Invalid, None));
     };
     let (access, access_ref) = sessions::new_token(tx, merchant.id).await?;

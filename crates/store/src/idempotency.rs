@@ -10,7 +10,7 @@
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::labels::external_ref;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, attempts, merchants};
@@ -24,9 +24,9 @@ const ERASED: i64 = 410;
 
 /// The state of a key when a request begins.
 #[derive(Debug)]
-pub enum Begin {
+pub enum KeyState {
     /// The key is new. Carry out the request, then call [`complete`] or [`abandon`].
-    Fresh(Ticket),
+    Claimed(KeyLease),
     /// The same request has a stored response.
     Replay {
         /// The HTTP status of the response.
@@ -44,14 +44,14 @@ pub enum Begin {
 
 /// The lease of a key: the right to store its response.
 #[derive(Clone, Debug)]
-pub struct Ticket {
+pub struct KeyLease {
     key_ref: Vec<u8>,
     lease_id: Uuid,
 }
 
 /// What a response describes. It decides which key seals the response and which erasure deletes it.
 #[derive(Clone, Copy, Debug)]
-pub enum Describes<'a> {
+pub enum ResponseSubject<'a> {
     /// A verification. The attempt's key seals the response.
     Attempt {
         /// The attempt.
@@ -77,7 +77,7 @@ pub async fn begin(
     key: &str,
     fingerprint: &[u8],
     lease_ms: i64,
-) -> Result<Begin, Error> {
+) -> Result<KeyState, Error> {
     let key_ref = tx
         .keyring()
         .blind(scope, "idempotency key", &format!("{operation} {key}"));
@@ -107,7 +107,7 @@ pub async fn begin(
         EARLIER_LEASE_MS,
     )?;
     if claimed == 1 {
-        return Ok(Begin::Fresh(Ticket { key_ref, lease_id }));
+        return Ok(KeyState::Claimed(KeyLease { key_ref, lease_id }));
     }
     answered(tx, scope, &key_ref, &body_ref).await
 }
@@ -121,7 +121,7 @@ struct Row {
 }
 
 /// The state of a key that another request has claimed.
-async fn answered(conn: &mut Conn, scope: Scope, key_ref: &[u8], body_ref: &[u8]) -> Result<Begin, Error> {
+async fn answered(conn: &mut Conn, scope: Scope, key_ref: &[u8], body_ref: &[u8]) -> Result<KeyState, Error> {
     let row = fetch!(
         one,
         conn,
@@ -132,27 +132,27 @@ async fn answered(conn: &mut Conn, scope: Scope, key_ref: &[u8], body_ref: &[u8]
         key_ref
     )?;
     let sealed = match (row.status, row.answer_sealed) {
-        (Some(ERASED), None) => return Ok(Begin::Erased),
-        _ if row.body_ref != body_ref => return Ok(Begin::Mismatch),
-        (None, _) => return Ok(Begin::InProgress),
+        (Some(ERASED), None) => return Ok(KeyState::Erased),
+        _ if row.body_ref != body_ref => return Ok(KeyState::Mismatch),
+        (None, _) => return Ok(KeyState::InProgress),
         (Some(_), sealed) => sealed.ok_or(Error::Sealed)?,
     };
     let key = match row.attempt_id {
         None => merchants::key(conn, scope.merchant_id).await?,
         Some(id) => match attempts::key(conn, scope, id).await? {
             Some(key) => key,
-            None => return Ok(Begin::Erased),
+            None => return Ok(KeyState::Erased),
         },
     };
     let status = row.status.and_then(|status| u16::try_from(status).ok());
-    Ok(Begin::Replay {
-        body: key.open(&place(scope, key_ref), &sealed)?.to_vec(),
+    Ok(KeyState::Replay {
+        body: key.open(&seal_context(scope, key_ref), &sealed)?.to_vec(),
         status: status.ok_or(Error::Sealed)?,
     })
 }
 
-fn place(scope: Scope, key_ref: &[u8]) -> Place<'_> {
-    Place {
+fn seal_context(scope: Scope, key_ref: &[u8]) -> SealContext<'_> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what: "idempotency_keys.answer",
         id: key_ref,
@@ -161,7 +161,7 @@ fn place(scope: Scope, key_ref: &[u8]) -> Place<'_> {
 
 /// Renews a lease for `lease_ms` from now. `false` if another request has taken it over or the response is
 /// stored already.
-pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &Ticket, lease_ms: i64) -> Result<bool, Error> {
+pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &KeyLease, lease_ms: i64) -> Result<bool, Error> {
     let until = tx.now() + lease_ms;
     let renewed = execute!(
         tx,
@@ -182,19 +182,19 @@ pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &Ticket, lease_ms: i64) ->
 pub async fn complete(
     tx: &mut Tx,
     scope: Scope,
-    ticket: &Ticket,
+    ticket: &KeyLease,
     (status, body): (u16, &[u8]),
-    describes: Describes<'_>,
+    describes: ResponseSubject<'_>,
 ) -> Result<(), Error> {
-    let place = place(scope, &ticket.key_ref);
+    let place = seal_context(scope, &ticket.key_ref);
     let (attempt_id, label_ref) = match describes {
-        Describes::Attempt { id, .. } => (Some(id), None),
-        Describes::Label(label) => (None, Some(external_ref(tx, scope, label))),
-        Describes::Configuration => (None, None),
+        ResponseSubject::Attempt { id, .. } => (Some(id), None),
+        ResponseSubject::Label(label) => (None, Some(external_ref(tx, scope, label))),
+        ResponseSubject::Configuration => (None, None),
     };
     let sealed = match describes {
-        Describes::Attempt { key, .. } => key.seal(&place, body),
-        Describes::Label(_) | Describes::Configuration => {
+        ResponseSubject::Attempt { key, .. } => key.seal(&place, body),
+        ResponseSubject::Label(_) | ResponseSubject::Configuration => {
             merchants::key(tx, scope.merchant_id).await?.seal(&place, body)
         }
     };
@@ -217,7 +217,7 @@ pub async fn complete(
 }
 
 /// Deletes the key so that the request may be tried again, for responses such as 429 and 503.
-pub async fn abandon(tx: &mut Tx, scope: Scope, ticket: &Ticket) -> Result<(), Error> {
+pub async fn abandon(tx: &mut Tx, scope: Scope, ticket: &KeyLease) -> Result<(), Error> {
     execute!(
         tx,
         scope,

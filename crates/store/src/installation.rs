@@ -7,7 +7,7 @@
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Keyring, Place};
+use crate::keyring::{DataKey, Keyring, SealContext};
 use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Db, Error, Tx, merchants, staff};
 
@@ -17,7 +17,7 @@ const CHECK_VALUE: &str = "key check value";
 
 /// The result of checking this connection's keyring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum KeyringCheck {
     /// The check value proves that the keyring belongs to the installation.
     Proven,
     /// There is no check value, and the keyring opens the oldest key, if there is one.
@@ -60,16 +60,16 @@ pub async fn exists(db: &Db) -> Result<bool, Error> {
 /// # Errors
 /// [`Error::ForeignKey`], [`Error::OutdatedKey`]; [`Error::Unreadable`] for a check value in a form that no
 /// version of this program writes.
-pub async fn verify(conn: &mut Conn) -> Result<Standing, Error> {
+pub async fn verify(conn: &mut Conn) -> Result<KeyringCheck, Error> {
     if has_table(conn, "installation").await? {
         const SQL: &str = "select key_root, key_sealed from installation where id = $1";
         if let Some((root, sealed)) = fetch!(optional, conn, installation, (Vec<u8>, Vec<u8>), SQL, ROW)? {
             check(conn.keyring(), &root, &sealed)?;
-            return Ok(Standing::Proven);
+            return Ok(KeyringCheck::Proven);
         }
     }
     opens_oldest(conn).await?;
-    Ok(Standing::Unrecorded)
+    Ok(KeyringCheck::Unrecorded)
 }
 
 /// [`verify`], which also records the check value if there is none.
@@ -77,7 +77,7 @@ pub async fn verify(conn: &mut Conn) -> Result<Standing, Error> {
 /// # Errors
 /// As [`verify`].
 pub async fn confirm(tx: &mut Tx) -> Result<(), Error> {
-    if verify(tx).await? == Standing::Proven {
+    if verify(tx).await? == KeyringCheck::Proven {
         return Ok(());
     }
     let (root, sealed) = check_value(tx.keyring());
@@ -119,7 +119,7 @@ pub async fn unopened_accounts(conn: &mut Conn) -> Result<(u64, u64), Error> {
     )?;
     let keyring = conn.keyring();
     let fails =
-        |(id, wrapped): &&(Uuid, Vec<u8>)| keyring.unwrap_key(&merchants::key_place(id), wrapped).is_err();
+        |(id, wrapped): &&(Uuid, Vec<u8>)| keyring.unwrap_key(&merchants::key_context(id), wrapped).is_err();
     Ok((rows.iter().filter(fails).count() as u64, rows.len() as u64))
 }
 
@@ -173,7 +173,7 @@ async fn opens_oldest(conn: &mut Conn) -> Result<(), Error> {
     Ok(())
 }
 
-const PLACE: Place<'static> = Place {
+const PLACE: SealContext<'static> = SealContext {
     merchant_id: Uuid::nil(),
     what: "installation.key_sealed",
     id: b"",
@@ -192,7 +192,7 @@ fn check(keyring: &Keyring, root: &[u8], sealed: &[u8]) -> Result<(), Error> {
     if root.len() != expected.len() {
         return Err(unreadable);
     }
-    let Ok(has_master) = keyring.has_sealed(sealed) else {
+    let Ok(has_master) = keyring.has_master_key_of(sealed) else {
         return Err(unreadable);
     };
     match (root == expected, has_master) {

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place, random};
+use crate::keyring::{DataKey, SealContext, random};
 use crate::sql::{execute, fetch};
 use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Tx, merchants, staff};
@@ -81,7 +81,7 @@ pub enum Purpose<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvitationToken {
     /// Unused and unexpired.
-    Good(Invitation),
+    Valid(Invitation),
     /// Unknown or revoked.
     Invalid,
     /// It has already been used.
@@ -101,13 +101,13 @@ async fn email_key<'a>(
     merchant_id: Option<Uuid>,
     staff_id: Option<Uuid>,
     id: &'a Uuid,
-) -> Result<(DataKey, Place<'a>), Error> {
+) -> Result<(DataKey, SealContext<'a>), Error> {
     let key = match (merchant_id, staff_id) {
         (Some(merchant_id), _) => merchants::key(conn, merchant_id).await?,
         (None, Some(staff_id)) => staff::key(conn, staff_id).await?,
         (None, None) => return Err(Error::Missing("invitation's owner")),
     };
-    let place = Place {
+    let place = SealContext {
         merchant_id: merchant_id.unwrap_or_default(),
         what: "invitations.email",
         id: id.as_bytes(),
@@ -244,7 +244,7 @@ pub async fn peek(conn: &mut Conn, token: &str) -> Result<InvitationToken, Error
         None => Ok(InvitationToken::Invalid),
         Some(row) if row.used_at.is_some() => Ok(InvitationToken::Used),
         Some(row) if row.expires_at <= conn.now() => Ok(InvitationToken::Expired),
-        Some(row) => Ok(InvitationToken::Good(row.open(conn).await?)),
+        Some(row) => Ok(InvitationToken::Valid(row.open(conn).await?)),
     }
 }
 
@@ -253,7 +253,7 @@ pub async fn peek(conn: &mut Conn, token: &str) -> Result<InvitationToken, Error
 ///
 /// # Errors
 /// [`Error::Sealed`].
-pub async fn take(tx: &mut Tx, token: &str) -> Result<InvitationToken, Error> {
+pub async fn redeem(tx: &mut Tx, token: &str) -> Result<InvitationToken, Error> {
     let token_ref = token_ref(tx, token);
     let now = tx.now();
     let row = fetch!(
@@ -267,7 +267,7 @@ pub async fn take(tx: &mut Tx, token: &str) -> Result<InvitationToken, Error> {
         now,
     )?;
     match row {
-        Some(row) => Ok(InvitationToken::Good(row.open(tx).await?)),
+        Some(row) => Ok(InvitationToken::Valid(row.open(tx).await?)),
         None => peek(tx, token).await,
     }
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use zeroize::{Zeroize as _, Zeroizing};
 
-pub use self::data_key::{DataKey, Place};
+pub use self::data_key::{DataKey, SealContext};
 use self::data_key::{KEY_LEN, sealing_key_id};
 pub(crate) use self::data_key::{random, random_text};
 use crate::Scope;
@@ -222,25 +222,25 @@ impl Keyring {
     }
 
     /// Whether the keyring contains the master key that sealed these bytes.
-    pub(crate) fn has_sealed(&self, sealed: &[u8]) -> Result<bool, Error> {
+    pub(crate) fn has_master_key_of(&self, sealed: &[u8]) -> Result<bool, Error> {
         let id = sealing_key_id(sealed)?;
         Ok(self.masters.iter().any(|key| key.id == id))
     }
 
     /// Wraps a merchant's key by the newest master key.
-    pub(crate) fn wrap(&self, place: &Place<'_>, key: &DataKey) -> Vec<u8> {
-        self.masters[0].wrap(place, key)
+    pub(crate) fn wrap(&self, context: &SealContext<'_>, key: &DataKey) -> Vec<u8> {
+        self.masters[0].wrap(context, key)
     }
 
     /// Opens a merchant's key with the master key that wrapped it.
-    pub(crate) fn unwrap_key(&self, place: &Place<'_>, wrapped: &[u8]) -> Result<DataKey, Error> {
+    pub(crate) fn unwrap_key(&self, context: &SealContext<'_>, wrapped: &[u8]) -> Result<DataKey, Error> {
         let id = sealing_key_id(wrapped)?;
         let master = self
             .masters
             .iter()
             .find(|key| key.id == id)
             .ok_or(Error::Sealed)?;
-        master.unwrap_key(place, wrapped)
+        master.unwrap_key(context, wrapped)
     }
 
     /// HMAC-SHA-256 under the keyring's root, for one purpose. Equal inputs give equal outputs.
@@ -355,8 +355,8 @@ mod tests {
         assert!(!text.contains("denied"), "{text}");
     }
 
-    fn place(id: &[u8]) -> Place<'_> {
-        Place {
+    fn place(id: &[u8]) -> SealContext<'_> {
+        SealContext {
             merchant_id: Uuid::nil(),
             what: "test",
             id,

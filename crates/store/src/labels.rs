@@ -7,12 +7,12 @@ use crate::keyring::Keyring;
 use crate::{Conn, Scope};
 
 /// A group as a column value. Unique keys do not compare nulls, so "no group" is the nil UUID.
-pub(crate) fn to_column(grouping_id: Option<Uuid>) -> Uuid {
+pub(crate) fn group_to_column(grouping_id: Option<Uuid>) -> Uuid {
     grouping_id.unwrap_or(Uuid::nil())
 }
 
 /// The group of a column value.
-pub(crate) fn from_column(grouping_id: Uuid) -> Option<Uuid> {
+pub(crate) fn group_from_column(grouping_id: Uuid) -> Option<Uuid> {
     Some(grouping_id).filter(|id| !id.is_nil())
 }
 

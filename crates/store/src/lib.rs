@@ -113,7 +113,7 @@ use uuid::Uuid;
 pub use conn::{Conn, Tx};
 pub use db::Db;
 pub use error::Error;
-pub use keyring::{DataKey, Keyring, KeyringOrigin, Place};
+pub use keyring::{DataKey, Keyring, KeyringOrigin, SealContext};
 pub use objects::{ObjectName, Objects};
 pub use options::Options;
 pub use schema::Schema;

@@ -32,7 +32,7 @@ pub struct Bucket<'a> {
 
 /// The state of a bucket after a request for a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct RateLimitResult {
     /// Whether there was a token.
     pub allowed: bool,
     /// Tokens in a full bucket (`RateLimit-Limit`).
@@ -56,11 +56,11 @@ impl Quota {
         (self.per_us() / i64::from(self.limit.get())).max(1)
     }
 
-    fn verdict(self, allowed: bool, full_at: i64, now: i64) -> Verdict {
+    fn rate_limit_result(self, allowed: bool, full_at: i64, now: i64) -> RateLimitResult {
         let debt = (full_at - now).max(0);
         let spare = (self.per_us() - debt).max(0);
         let seconds = |us: i64| u64::try_from(us).unwrap_or(0).div_ceil(1_000_000);
-        Verdict {
+        RateLimitResult {
             allowed,
             limit: self.limit.get(),
             remaining: u32::try_from(spare / self.cost_us())
@@ -73,7 +73,7 @@ impl Quota {
 }
 
 /// Takes one token if there is one.
-pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<Verdict, Error> {
+pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<RateLimitResult, Error> {
     let now = tx.now() * 1000;
     let taken = fetch!(
         optional,
@@ -91,8 +91,8 @@ pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<Verdi
         quota.per_us()
     )?;
     match taken {
-        Some((full_at,)) => Ok(quota.verdict(true, full_at, now)),
-        None => Ok(Verdict {
+        Some((full_at,)) => Ok(quota.rate_limit_result(true, full_at, now)),
+        None => Ok(RateLimitResult {
             allowed: false,
             ..peek(tx, bucket, quota).await?
         }),
@@ -100,7 +100,7 @@ pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<Verdi
 }
 
 /// Whether there is a token, without taking it: to refuse before work of which only failures are counted.
-pub async fn peek(conn: &mut Conn, bucket: Bucket<'_>, quota: Quota) -> Result<Verdict, Error> {
+pub async fn peek(conn: &mut Conn, bucket: Bucket<'_>, quota: Quota) -> Result<RateLimitResult, Error> {
     let now = conn.now() * 1000;
     const SQL: &str = "select full_at from rate_limits where merchant_id = $1 and bucket = $2";
     let full_at = fetch!(
@@ -113,7 +113,7 @@ pub async fn peek(conn: &mut Conn, bucket: Bucket<'_>, quota: Quota) -> Result<V
     )?
     .map_or(now, |row| row.0);
     let allowed = full_at.max(now) + quota.cost_us() <= now + quota.per_us();
-    Ok(quota.verdict(allowed, full_at, now))
+    Ok(quota.rate_limit_result(allowed, full_at, now))
 }
 
 /// Deletes full buckets, which have the same effect as missing ones; returns how many.

@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use crate::keyring::Place;
+use crate::keyring::SealContext;
 use crate::merchants;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
@@ -23,8 +23,8 @@ pub struct MerchantProfile {
     pub updated_at: i64,
 }
 
-fn place(merchant_id: &Uuid) -> Place<'_> {
-    Place {
+fn seal_context(merchant_id: &Uuid) -> SealContext<'_> {
+    SealContext {
         merchant_id: *merchant_id,
         what: "merchant_profiles.profile",
         id: merchant_id.as_bytes(),
@@ -46,7 +46,7 @@ pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<MerchantPr
     };
     let key = merchants::key(conn, merchant_id).await?;
     Ok(Some(MerchantProfile {
-        profile: key.open_text(&place(&merchant_id), &sealed)?,
+        profile: key.open_text(&seal_context(&merchant_id), &sealed)?,
         submitted_at,
         decided_at,
         reason,
@@ -60,7 +60,7 @@ pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<MerchantPr
 /// [`Error::Missing`] for an unknown account.
 pub async fn save(tx: &mut Tx, merchant_id: Uuid, profile: &str) -> Result<(), Error> {
     let key = merchants::key(tx, merchant_id).await?;
-    let sealed = key.seal(&place(&merchant_id), profile.as_bytes());
+    let sealed = key.seal(&seal_context(&merchant_id), profile.as_bytes());
     let now = tx.now();
     execute!(
         tx,
@@ -74,7 +74,7 @@ pub async fn save(tx: &mut Tx, merchant_id: Uuid, profile: &str) -> Result<(), E
 }
 
 /// Records that the profile was submitted; returns whether there is one.
-pub async fn submitted(tx: &mut Tx, merchant_id: Uuid) -> Result<bool, Error> {
+pub async fn mark_submitted(tx: &mut Tx, merchant_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update merchant_profiles set submitted_at = $2, decided_at = null, reason = null where merchant_id = $1";
     Ok(execute!(tx, merchant(merchant_id), SQL, now)? == 1)
@@ -84,7 +84,7 @@ pub async fn submitted(tx: &mut Tx, merchant_id: Uuid) -> Result<bool, Error> {
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
-pub async fn decided(tx: &mut Tx, merchant_id: Uuid, reason: Option<&str>) -> Result<(), Error> {
+pub async fn record_decision(tx: &mut Tx, merchant_id: Uuid, reason: Option<&str>) -> Result<(), Error> {
     let now = tx.now();
     const SQL: &str = "update merchant_profiles set decided_at = $2, reason = $3 where merchant_id = $1";
     if execute!(tx, merchant(merchant_id), SQL, now, reason)? == 0 {

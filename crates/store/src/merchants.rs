@@ -4,7 +4,7 @@ mod keys;
 
 use uuid::Uuid;
 
-pub(crate) use self::keys::key_place;
+pub(crate) use self::keys::key_context;
 pub use self::keys::{key, rewrap_keys};
 use crate::keyring::{DataKey, random_text};
 use crate::sql::{execute, fetch};
@@ -76,7 +76,9 @@ pub async fn create(
         created_at: tx.now(),
         updated_at: tx.now(),
     };
-    let wrapped = tx.keyring().wrap(&key_place(&merchant.id), &DataKey::generate());
+    let wrapped = tx
+        .keyring()
+        .wrap(&key_context(&merchant.id), &DataKey::generate());
     execute!(
         tx,
         installation,

@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
@@ -108,8 +108,8 @@ macro_rules! select {
     };
 }
 
-fn place<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> Place<'a> {
-    Place {
+fn seal_context<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> SealContext<'a> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what,
         id: id.as_bytes(),
@@ -135,7 +135,7 @@ fn points(millis: i64) -> f64 {
 }
 
 fn open(key: &DataKey, scope: Scope, row: &Row) -> Result<Screening, Error> {
-    let text = |what, sealed| key.open_text(&place(scope, what, &row.id), sealed);
+    let text = |what, sealed| key.open_text(&seal_context(scope, what, &row.id), sealed);
     Ok(Screening {
         query: text("screenings.query", &row.query_sealed)?,
         label: text("screenings.label", &row.label_sealed)?,
@@ -165,7 +165,7 @@ async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<S
 /// [`Error::Missing`] for an unknown account.
 pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> Result<(), Error> {
     let key = merchants::key(tx, scope.merchant_id).await?;
-    let seal = |what, text: &str| key.seal(&place(scope, what, &screening.id), text.as_bytes());
+    let seal = |what, text: &str| key.seal(&seal_context(scope, what, &screening.id), text.as_bytes());
     let query = seal("screenings.query", screening.query);
     let label = seal("screenings.label", screening.label);
     let response = seal("screenings.response", screening.response);
@@ -219,7 +219,7 @@ pub async fn evidence(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<
     let found = fetch!(optional, conn, scope, (Vec<u8>,), SQL, id)?;
     let Some((sealed,)) = found else { return Ok(None) };
     let key = merchants::key(conn, scope.merchant_id).await?;
-    key.open_text(&place(scope, "screening_evidence.evidence", &id), &sealed)
+    key.open_text(&seal_context(scope, "screening_evidence.evidence", &id), &sealed)
         .map(Some)
 }
 

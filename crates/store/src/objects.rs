@@ -15,7 +15,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::{Error, Scope};
 
 /// The object store. Clones share it.
@@ -33,13 +33,13 @@ impl std::fmt::Debug for Objects {
 
 /// An inventory of the object store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stock {
+pub struct ObjectInventory {
     /// The number of attempts' objects.
     pub objects: u64,
     /// Their total size in bytes.
     pub bytes: u64,
     /// The attempts whose objects are all older than the requested time.
-    pub old: BTreeSet<(Scope, Uuid)>,
+    pub old_attempts: BTreeSet<(Scope, Uuid)>,
 }
 
 /// One file of an attempt.
@@ -128,7 +128,7 @@ impl Objects {
     ///
     /// # Errors
     /// [`Error::Objects`].
-    pub async fn put_sealed(&self, name: &ObjectName<'_>, sealed: Sealed) -> Result<(), Error> {
+    pub async fn put_sealed(&self, name: &ObjectName<'_>, sealed: SealedObject) -> Result<(), Error> {
         let payload = PutPayload::from_bytes(Bytes::from(sealed.0));
         self.store.put(&self.path(name), payload).await?;
         Ok(())
@@ -143,7 +143,7 @@ impl Objects {
             Err(object_store::Error::NotFound { .. }) => return Err(Error::Missing("object")),
             found => found?,
         };
-        key.open(&place(name), &found.bytes().await?)
+        key.open(&seal_context(name), &found.bytes().await?)
     }
 
     /// The names of an attempt's files, in order.
@@ -183,9 +183,9 @@ impl Objects {
     ///
     /// # Errors
     /// [`Error::Objects`].
-    pub async fn stock(&self, before: i64) -> Result<Stock, Error> {
+    pub async fn inventory(&self, before: i64) -> Result<ObjectInventory, Error> {
         let (mut old, mut young) = (BTreeSet::new(), BTreeSet::new());
-        let mut stock = Stock::default();
+        let mut stock = ObjectInventory::default();
         let mut objects = self.store.list(Some(&self.root));
         while let Some(object) = objects.try_next().await? {
             if let Some(attempt) = self.attempt_of(&object.location) {
@@ -196,7 +196,10 @@ impl Objects {
             }
         }
         old.retain(|attempt| !young.contains(attempt));
-        Ok(Stock { old, ..stock })
+        Ok(ObjectInventory {
+            old_attempts: old,
+            ..stock
+        })
     }
 
     /// The attempt of an object, from its path.
@@ -238,17 +241,17 @@ impl Objects {
 }
 
 /// An object's bytes, sealed under its attempt's key.
-pub struct Sealed(Vec<u8>);
+pub struct SealedObject(Vec<u8>);
 
 /// Seals bytes under the attempt's key. This is CPU work for a blocking thread.
 #[must_use]
-pub fn seal(key: &DataKey, name: &ObjectName<'_>, bytes: &[u8]) -> Sealed {
-    Sealed(key.seal(&place(name), bytes))
+pub fn seal(key: &DataKey, name: &ObjectName<'_>, bytes: &[u8]) -> SealedObject {
+    SealedObject(key.seal(&seal_context(name), bytes))
 }
 
-fn place<'a>(name: &'a ObjectName<'a>) -> Place<'a> {
+fn seal_context<'a>(name: &'a ObjectName<'a>) -> SealContext<'a> {
     // The context needs no attempt id, because each attempt has a different key.
-    Place {
+    SealContext {
         merchant_id: name.scope.merchant_id,
         what: "object",
         id: name.file.as_bytes(),
@@ -336,7 +339,7 @@ mod tests {
             .unwrap()
             .set_modified(later)
             .unwrap();
-        let old = objects.stock(in_a_minute).await.unwrap().old;
+        let old = objects.inventory(in_a_minute).await.unwrap().old_attempts;
         assert_eq!(old, BTreeSet::from([(name("").scope, Uuid::from_u128(1))]));
     }
 

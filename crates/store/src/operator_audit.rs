@@ -4,7 +4,7 @@
 
 use uuid::Uuid;
 
-use crate::audit::{AuditCheck, AuditRow, Entry, PAGE, Walk, link};
+use crate::audit::{AuditCheck, AuditRow, ChainCheck, Entry, PAGE, chain_hash};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx, installation, staff};
 
@@ -67,7 +67,7 @@ pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
         detail: entry.detail.into(),
         hash: Vec::new(),
     };
-    row.hash = link(tx.keyring(), Uuid::nil(), &previous, &row);
+    row.hash = chain_hash(tx.keyring(), Uuid::nil(), &previous, &row);
     execute!(
         tx,
         installation,
@@ -91,7 +91,7 @@ pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
 }
 
 /// Whether the trail contains an act of this type.
-pub async fn has(conn: &mut Conn, action: &str) -> Result<bool, Error> {
+pub async fn has_action(conn: &mut Conn, action: &str) -> Result<bool, Error> {
     const SQL: &str = "select seq from operator_audit where action = $1 limit 1";
     Ok(fetch!(optional, conn, installation, (i64,), SQL, action)?.is_some())
 }
@@ -131,7 +131,7 @@ pub async fn verify(conn: &mut Conn) -> Result<AuditCheck, Error> {
             false => AuditCheck::Broken { seq: 1 },
         });
     };
-    let mut walk = Walk::to(Uuid::nil(), head);
+    let mut walk = ChainCheck::to(Uuid::nil(), head);
     loop {
         let page = fetch!(
             all,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::sql::{execute, fetch};
 use crate::text_enum::text_enum;
 use crate::{Conn, Error, Scope, Tx, merchants};
@@ -73,7 +73,7 @@ pub struct EventState {
 pub async fn enqueue(tx: &mut Tx, scope: Scope, event: &NewEvent<'_>) -> Result<Uuid, Error> {
     let id = Uuid::now_v7();
     let key = merchants::key(tx, scope.merchant_id).await?;
-    let sealed = key.seal(&place(scope.merchant_id, &id), event.body.as_bytes());
+    let sealed = key.seal(&seal_context(scope.merchant_id, &id), event.body.as_bytes());
     let now = tx.now();
     execute!(
         tx,
@@ -98,8 +98,8 @@ pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -
     execute!(tx, scope, SQL, from, into).map(|_| ())
 }
 
-fn place(merchant_id: Uuid, id: &Uuid) -> Place<'_> {
-    Place {
+fn seal_context(merchant_id: Uuid, id: &Uuid) -> SealContext<'_> {
+    SealContext {
         merchant_id,
         what: "outbox.body",
         id: id.as_bytes(),
@@ -161,7 +161,7 @@ pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Deliver
         };
         // An event that does not open is claimed too, because it must not block the others.
         let body = key
-            .open_text(&place(row.merchant_id, &row.id), &row.body_sealed)
+            .open_text(&seal_context(row.merchant_id, &row.id), &row.body_sealed)
             .ok();
         keys.insert(row.merchant_id, key);
         deliveries.push(Delivery {
@@ -234,7 +234,7 @@ pub async fn failed(
 }
 
 /// Returns a claimed event without a try. It is due at `due_at` (ms).
-pub async fn put_back(tx: &mut Tx, delivery: &Delivery, due_at: i64) -> Result<(), Error> {
+pub async fn release(tx: &mut Tx, delivery: &Delivery, due_at: i64) -> Result<(), Error> {
     execute!(
         tx,
         delivery.scope,
@@ -350,7 +350,7 @@ pub async fn get(
         id
     )?;
     let key = merchants::key(conn, scope.merchant_id).await?;
-    let body = key.open_text(&place(scope.merchant_id, &id), &sealed).ok();
+    let body = key.open_text(&seal_context(scope.merchant_id, &id), &sealed).ok();
     Ok(Some((state, body)))
 }
 

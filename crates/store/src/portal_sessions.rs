@@ -21,7 +21,7 @@ pub const LIFE_MS: i64 = 12 * 60 * 60 * 1_000;
 /// How long the second factor may take after the password (ms).
 pub const PASSWORD_STAGE_MS: i64 = 10 * 60 * 1_000;
 /// How long a form's result is stored for the page that shows it (ms).
-pub const SHOWN_MS: i64 = 5 * 60 * 1_000;
+pub const PAGE_RESULT_MS: i64 = 5 * 60 * 1_000;
 /// The shortest time between two updates of a session's last use (ms).
 const TOUCH_MS: i64 = 60 * 1_000;
 
@@ -37,7 +37,7 @@ text_enum! {
 
 /// The owner and state of a session.
 #[derive(Clone, Debug)]
-pub struct SignedIn {
+pub struct ActiveSession {
     /// The session's id in lists.
     pub session_id: Uuid,
     /// The member of staff.
@@ -52,14 +52,14 @@ pub struct SignedIn {
     /// How far the member has signed in.
     pub stage: Stage,
     /// When the member last entered the password or a code (ms).
-    pub proved_at: i64,
+    pub authenticated_at: i64,
     /// When the session was last used (ms), accurate to a minute.
     pub seen_at: i64,
     /// When it ends at the latest (ms).
     pub expires_at: i64,
 }
 
-impl SignedIn {
+impl ActiveSession {
     /// Whether [`touch`] would update the session.
     #[must_use]
     pub fn touch_due(&self, now: i64) -> bool {
@@ -96,7 +96,7 @@ pub struct NewSession<'a> {
 }
 
 const DEVICE: &str = "portal_sessions.device";
-const SHOWN: &str = "portal_sessions.shown";
+const PAGE_RESULT: &str = "portal_sessions.shown";
 
 fn new_token(conn: &Conn) -> (SecretString, Vec<u8>) {
     let token = URL_SAFE_NO_PAD.encode(random::<32>());
@@ -125,7 +125,7 @@ pub async fn create(tx: &mut Tx, new: &NewSession<'_>) -> Result<(Uuid, SecretSt
     let (token, token_ref) = new_token(tx);
     let id = Uuid::now_v7();
     let key = staff::key(tx, new.staff_id).await?;
-    let device = key.seal(&staff::place(&id, DEVICE), new.device.as_bytes());
+    let device = key.seal(&staff::seal_context(&id, DEVICE), new.device.as_bytes());
     let now = tx.now();
     execute!(
         tx,
@@ -165,7 +165,7 @@ struct Row {
 ///
 /// # Errors
 /// [`Error::Sealed`].
-pub async fn find(conn: &mut Conn, token: &str) -> Result<Option<SignedIn>, Error> {
+pub async fn find(conn: &mut Conn, token: &str) -> Result<Option<ActiveSession>, Error> {
     let token_ref = token_ref(conn, token);
     let now = conn.now();
     let row = fetch!(
@@ -193,14 +193,14 @@ pub async fn find(conn: &mut Conn, token: &str) -> Result<Option<SignedIn>, Erro
         Some(id) => merchants::get(conn, id).await?,
         None => None,
     };
-    Ok(Some(SignedIn {
+    Ok(Some(ActiveSession {
         session_id: row.id,
         staff,
         role: row.role,
         merchant,
         sandbox: row.sandbox,
         stage: row.stage,
-        proved_at: row.proved_at,
+        authenticated_at: row.proved_at,
         seen_at: row.seen_at,
         expires_at: row.expires_at,
     }))
@@ -226,7 +226,7 @@ pub async fn touch(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Missing`] if the session has ended.
-pub async fn prove(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
+pub async fn renew_authenticated(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
     let (token, token_ref) = new_token(tx);
     let now = tx.now();
     let renewed = execute!(
@@ -270,7 +270,12 @@ pub async fn renew(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
 }
 
 /// Chooses the account and mode of a session.
-pub async fn choose(tx: &mut Tx, id: Uuid, merchant_id: Option<Uuid>, sandbox: bool) -> Result<(), Error> {
+pub async fn set_account(
+    tx: &mut Tx,
+    id: Uuid,
+    merchant_id: Option<Uuid>,
+    sandbox: bool,
+) -> Result<(), Error> {
     const SQL: &str = "update portal_sessions set merchant_id = $2, sandbox = $3 where id = $1";
     execute!(
         tx,
@@ -285,7 +290,7 @@ pub async fn choose(tx: &mut Tx, id: Uuid, merchant_id: Option<Uuid>, sandbox: b
 
 /// A form's result that is stored for the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct PageResult {
     /// The result, opened.
     pub text: String,
     /// The sealed value in the row, which distinguishes it from the next result.
@@ -296,10 +301,10 @@ pub struct Shown {
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown member of staff.
-pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Result<(), Error> {
+pub async fn store_page_result(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Result<(), Error> {
     let key = staff::key(tx, staff_id).await?;
-    let sealed = key.seal(&staff::place(&id, SHOWN), text.as_bytes());
-    let until = tx.now() + SHOWN_MS;
+    let sealed = key.seal(&staff::seal_context(&id, PAGE_RESULT), text.as_bytes());
+    let until = tx.now() + PAGE_RESULT_MS;
     const SQL: &str =
         "update portal_sessions set shown_sealed = $3, shown_until = $4 where id = $1 and staff_id = $2";
     execute!(
@@ -318,7 +323,7 @@ pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Re
 ///
 /// # Errors
 /// [`Error::Sealed`].
-pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<Shown>, Error> {
+pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<PageResult>, Error> {
     let now = conn.now();
     const SQL: &str =
         "select shown_sealed from portal_sessions where id = $1 and staff_id = $2 and shown_until > $3";
@@ -336,13 +341,13 @@ pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<S
         return Ok(None);
     };
     let key = staff::key(conn, staff_id).await?;
-    let text = key.open_text(&staff::place(&id, SHOWN), &sealed)?;
-    Ok(Some(Shown { text, sealed }))
+    let text = key.open_text(&staff::seal_context(&id, PAGE_RESULT), &sealed)?;
+    Ok(Some(PageResult { text, sealed }))
 }
 
 /// Deletes a result that [`shown`] returned; returns whether it was still stored. Of any number of
 /// simultaneous calls, one gets `true`.
-pub async fn forget_shown(tx: &mut Tx, id: Uuid, shown: &Shown) -> Result<bool, Error> {
+pub async fn take_page_result(tx: &mut Tx, id: Uuid, shown: &PageResult) -> Result<bool, Error> {
     const SQL: &str = "update portal_sessions set shown_sealed = null, shown_until = null where id = $1 and shown_sealed = $2";
     Ok(execute!(
         tx,
@@ -375,7 +380,7 @@ pub async fn list(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<PortalSession>,
     rows.into_iter()
         .map(|(id, device, created_at, seen_at)| {
             Ok(PortalSession {
-                device: key.open_text(&staff::place(&id, DEVICE), &device)?,
+                device: key.open_text(&staff::seal_context(&id, DEVICE), &device)?,
                 id,
                 created_at,
                 seen_at,
@@ -409,7 +414,7 @@ pub async fn end_all(tx: &mut Tx, staff_id: Uuid, but: Option<Uuid>) -> Result<u
 }
 
 /// Ends a member's sessions in one account; returns how many.
-pub async fn end_at(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
+pub async fn end_in_account(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
     const SQL: &str = "delete from portal_sessions where merchant_id = $1 and staff_id = $2";
     execute!(
         tx,

@@ -5,13 +5,13 @@
 use uuid::Uuid;
 
 use crate::attempts::Attempt;
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, attempts, merchants};
 
 /// An act that waits for a second person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proposed {
+pub struct ActProposal {
     /// Its id.
     pub id: Uuid,
     /// Sandbox or live.
@@ -57,8 +57,8 @@ struct Row {
     at: i64,
 }
 
-fn place(merchant_id: Uuid, id: &Uuid) -> Place<'_> {
-    Place {
+fn seal_context(merchant_id: Uuid, id: &Uuid) -> SealContext<'_> {
+    SealContext {
         merchant_id,
         what: "proposals.payload",
         id: id.as_bytes(),
@@ -83,7 +83,7 @@ pub async fn put(tx: &mut Tx, scope: Scope, new: &NewProposal<'_>) -> Result<Uui
         None => merchants::key(tx, scope.merchant_id).await?,
     };
     let (id, now) = (Uuid::now_v7(), tx.now());
-    let sealed = key.seal(&place(scope.merchant_id, &id), new.payload.as_bytes());
+    let sealed = key.seal(&seal_context(scope.merchant_id, &id), new.payload.as_bytes());
     const SQL: &str =
         "delete from proposals where merchant_id = $1 and sandbox = $2 and kind = $3 and subject = $4";
     execute!(tx, scope, SQL, new.kind, new.subject)?;
@@ -113,10 +113,10 @@ macro_rules! select {
     };
 }
 
-async fn open(conn: &mut Conn, scope: Scope, row: Row) -> Result<Proposed, Error> {
+async fn open(conn: &mut Conn, scope: Scope, row: Row) -> Result<ActProposal, Error> {
     let key = key(conn, scope, row.log_id).await?;
-    let payload = key.open_text(&place(scope.merchant_id, &row.id), &row.payload_sealed)?;
-    Ok(Proposed {
+    let payload = key.open_text(&seal_context(scope.merchant_id, &row.id), &row.payload_sealed)?;
+    Ok(ActProposal {
         id: row.id,
         sandbox: row.sandbox,
         kind: row.kind,
@@ -132,7 +132,7 @@ async fn open(conn: &mut Conn, scope: Scope, row: Row) -> Result<Proposed, Error
 ///
 /// # Errors
 /// [`Error::Sealed`].
-pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Proposed>, Error> {
+pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<ActProposal>, Error> {
     const SQL: &str = select!("order by at, id");
     let rows = fetch!(all, conn, scope, Row, SQL)?;
     let mut all = Vec::with_capacity(rows.len());
@@ -146,7 +146,7 @@ pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Proposed>, Error>
 ///
 /// # Errors
 /// [`Error::Sealed`].
-pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Proposed>, Error> {
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<ActProposal>, Error> {
     const SQL: &str = select!("and id = $3");
     let row = fetch!(optional, conn, scope, Row, SQL, id)?;
     match row {
@@ -157,7 +157,12 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Propo
 
 /// Whether an act of this type waits for a subject with this prefix. `subject` must contain neither `%` nor
 /// `_`.
-pub async fn waits(conn: &mut Conn, scope: Scope, kind: &str, subject: &str) -> Result<bool, Error> {
+pub async fn exists_with_prefix(
+    conn: &mut Conn,
+    scope: Scope,
+    kind: &str,
+    subject: &str,
+) -> Result<bool, Error> {
     let pattern = format!("{subject}%");
     const SQL: &str = "select count(*) from proposals
                where merchant_id = $1 and sandbox = $2 and kind = $3 and subject like $4";
@@ -167,7 +172,7 @@ pub async fn waits(conn: &mut Conn, scope: Scope, kind: &str, subject: &str) -> 
 
 /// Makes a member of staff the proposer of an act that the command line proposed; returns whether it had no
 /// proposer.
-pub async fn adopt(tx: &mut Tx, scope: Scope, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
+pub async fn set_proposer(tx: &mut Tx, scope: Scope, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update proposals set staff_id = $4, at = $5
                where merchant_id = $1 and sandbox = $2 and id = $3 and staff_id is null";
@@ -205,7 +210,7 @@ pub async fn put_installation(
     subject: &str,
     staff_id: Option<Uuid>,
 ) -> Result<(), Error> {
-    let waiting = installation(tx).await?;
+    let waiting = list_installation(tx).await?;
     if waiting
         .iter()
         .any(|one| one.kind == kind && one.subject == subject)
@@ -231,7 +236,7 @@ pub async fn put_installation(
 }
 
 /// The waiting acts on the installation, oldest first.
-pub async fn installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, Error> {
+pub async fn list_installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, Error> {
     const SQL: &str =
         "select id, kind, subject, staff_id, at from proposals where merchant_id is null order by at, id";
     fetch!(
@@ -244,7 +249,7 @@ pub async fn installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, 
 }
 
 /// [`adopt`] for an act on the installation.
-pub async fn adopt_installation(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
+pub async fn set_installation_proposer(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update proposals set staff_id = $2, at = $3
                where merchant_id is null and id = $1 and staff_id is null";

@@ -5,8 +5,8 @@
 use reference::status::AttemptStatus;
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
-use crate::labels::{external_ref, from_column, to_column};
+use crate::keyring::{DataKey, SealContext};
+use crate::labels::{external_ref, group_from_column, group_to_column};
 use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, merchants, people};
@@ -61,11 +61,11 @@ macro_rules! select {
 fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Registration, Error> {
     let key = people::unwrap_key(merchant_key, scope, &row.facemap_id, &row.wrapped_key)?;
     Ok(Registration {
-        external_user_id: key.open_text(&place(scope, &row.id), &row.external_id_sealed)?,
+        external_user_id: key.open_text(&seal_context(scope, &row.id), &row.external_id_sealed)?,
         id: row.id,
         facemap_id: row.facemap_id,
         is_proven: row.proven,
-        grouping_id: from_column(row.grouping_id),
+        grouping_id: group_from_column(row.grouping_id),
         status: row.status.map(AttemptStatus::from),
         created_at: row.created_at,
         last_active: row.last_active,
@@ -82,8 +82,8 @@ async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<R
         .collect()
 }
 
-fn place(scope: Scope, id: &Uuid) -> Place<'_> {
-    Place {
+fn seal_context(scope: Scope, id: &Uuid) -> SealContext<'_> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what: "registrations.external_id",
         id: id.as_bytes(),
@@ -92,7 +92,7 @@ fn place(scope: Scope, id: &Uuid) -> Place<'_> {
 
 /// Seals a label for its row.
 pub(crate) fn seal_label(person_key: &DataKey, scope: Scope, id: &Uuid, label: &str) -> Vec<u8> {
-    person_key.seal(&place(scope, id), label.as_bytes())
+    person_key.seal(&seal_context(scope, id), label.as_bytes())
 }
 
 /// Registers a person in a group under a label.
@@ -130,7 +130,7 @@ pub async fn create(
          values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8)",
         registration.id,
         facemap_id,
-        to_column(grouping_id),
+        group_to_column(grouping_id),
         &external_ref,
         &sealed,
         registration.created_at
@@ -149,7 +149,7 @@ pub async fn find(
     external_user_id: &str,
 ) -> Result<Option<Registration>, Error> {
     let external_ref = external_ref(conn, scope, external_user_id);
-    let grouping_id = to_column(grouping_id);
+    let grouping_id = group_to_column(grouping_id);
     const SQL: &str = select!("and r.grouping_id = $3 and r.external_ref = $4");
     let rows = fetch!(all, conn, scope, Row, SQL, grouping_id, &external_ref)?;
     Ok(open_all(conn, scope, rows).await?.pop())
@@ -190,7 +190,7 @@ pub(crate) async fn labels_of_facemap(
     }
     let key = people::key(conn, scope, facemap_id).await?;
     rows.iter()
-        .map(|(id, sealed)| key.open_text(&place(scope, id), sealed))
+        .map(|(id, sealed)| key.open_text(&seal_context(scope, id), sealed))
         .collect()
 }
 
@@ -255,7 +255,7 @@ pub(crate) async fn move_to(
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
         from
     )? {
-        let place = place(scope, &id);
+        let place = seal_context(scope, &id);
         let sealed = into_key.seal(&place, &from_key.open(&place, &sealed)?);
         execute!(
             tx,

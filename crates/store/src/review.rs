@@ -8,8 +8,8 @@ use reference::status::Decision;
 use uuid::Uuid;
 
 use crate::attempts::Attempt;
-use crate::keyring::Place;
-use crate::labels::from_column;
+use crate::keyring::SealContext;
+use crate::labels::group_from_column;
 use crate::sql::{checked, execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, attempts, merchants};
@@ -26,7 +26,7 @@ pub struct Filter {
     /// With a document of this country (alpha-3).
     pub country: Option<String>,
     /// Made at this time (ms) or earlier.
-    pub made_by: Option<i64>,
+    pub created_until: Option<i64>,
     /// Assigned to this member of staff.
     pub claimed_by: Option<Uuid>,
     /// Not assigned.
@@ -40,7 +40,7 @@ pub struct Filter {
 
 /// The order of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum QueueOrder {
     /// The most urgent first; attempts of equal priority from oldest to newest.
     #[default]
     Priority,
@@ -50,7 +50,7 @@ pub enum Order {
 
 /// The attempt after which a page begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct After {
+pub struct QueuePosition {
     /// Its [`NewAttempt::priority`](attempts::NewAttempt::priority), used only with [`Order::Priority`].
     pub priority: i64,
     /// Its number.
@@ -68,7 +68,7 @@ pub struct Claim {
 
 /// A pending attempt in the review queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingAttempt {
     /// Its number.
     pub log_id: i64,
     /// Its priority; 1 is the most urgent.
@@ -183,21 +183,21 @@ pub async fn queue(
     conn: &mut Conn,
     scope: Scope,
     filter: &Filter,
-    order: Order,
-    after: After,
+    order: QueueOrder,
+    after: QueuePosition,
     limit: i64,
-) -> Result<Vec<Waiting>, Error> {
+) -> Result<Vec<PendingAttempt>, Error> {
     let now = conn.now();
     let (code, document_type) = patterns(filter);
     let sql = match order {
-        Order::Priority => checked!(
+        QueueOrder::Priority => checked!(
             scope,
             page!(
                 "and (a.priority, a.log_id) > ($13, $14) order by a.priority, a.log_id limit $15",
                 "q.priority, q.log_id"
             )
         ),
-        Order::Oldest => checked!(
+        QueueOrder::Oldest => checked!(
             scope,
             page!(
                 "and a.log_id > $14 and $13 is not null order by a.log_id limit $15",
@@ -216,7 +216,7 @@ pub async fn queue(
         code.as_deref(),
         document_type.as_deref(),
         filter.country.as_deref(),
-        filter.made_by,
+        filter.created_until,
         filter.claimed_by,
         filter.unclaimed,
         filter.proposed,
@@ -238,14 +238,14 @@ pub async fn queue(
                 (&row.id, &row.wrapped_key),
             )?;
             let claim = row.claim_staff.zip(row.claim_until);
-            Ok(Waiting {
+            Ok(PendingAttempt {
                 external_user_id: attempts::open_external_id(&key, scope, &row.id, &row.external_id_sealed)?,
                 log_id: row.log_id,
                 priority: row.priority,
                 created_at: row.created_at,
                 flow_id: row.flow_id,
                 flow_name: row.flow_name,
-                grouping_id: from_column(row.grouping_id),
+                grouping_id: group_from_column(row.grouping_id),
                 country: row.country,
                 codes: row.codes,
                 document_types: row.document_types,
@@ -274,7 +274,7 @@ pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64)
         code.as_deref(),
         document_type.as_deref(),
         filter.country.as_deref(),
-        filter.made_by,
+        filter.created_until,
         filter.claimed_by,
         filter.unclaimed,
         filter.proposed,
@@ -375,8 +375,8 @@ pub struct Note {
     pub at: i64,
 }
 
-fn note_place(scope: Scope, id: &Uuid) -> Place<'_> {
-    Place {
+fn note_context(scope: Scope, id: &Uuid) -> SealContext<'_> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what: "review_notes.text",
         id: id.as_bytes(),
@@ -392,7 +392,7 @@ pub async fn add_note(
     text: &str,
 ) -> Result<Uuid, Error> {
     let id = Uuid::now_v7();
-    let sealed = attempt.key.seal(&note_place(scope, &id), text.as_bytes());
+    let sealed = attempt.key.seal(&note_context(scope, &id), text.as_bytes());
     let now = tx.now();
     execute!(
         tx,
@@ -418,7 +418,7 @@ pub async fn notes(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<V
     type Row = (Uuid, Uuid, Vec<u8>, i64);
     let rows = fetch!(all, conn, scope, Row, SQL, attempt.log_id)?;
     let open = |(id, staff_id, sealed, at): Row| {
-        let text = attempt.key.open_text(&note_place(scope, &id), &sealed)?;
+        let text = attempt.key.open_text(&note_context(scope, &id), &sealed)?;
         Ok(Note {
             id,
             staff_id,
@@ -442,8 +442,8 @@ pub struct Proposal {
     pub at: i64,
 }
 
-fn proposal_place(scope: Scope, attempt: &Attempt) -> Place<'_> {
-    Place {
+fn proposal_context(scope: Scope, attempt: &Attempt) -> SealContext<'_> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what: "review_proposals.reason",
         id: attempt.id.as_bytes(),
@@ -469,7 +469,7 @@ pub async fn propose(
     staff_id: Option<Uuid>,
     reason: Option<&str>,
 ) -> Result<(), Error> {
-    let place = proposal_place(scope, attempt);
+    let place = proposal_context(scope, attempt);
     let reason = reason.map(|reason| attempt.key.seal(&place, reason.as_bytes()));
     let now = tx.now();
     execute!(
@@ -496,7 +496,7 @@ pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
     type Row = (Word<Decision>, Uuid, Option<Vec<u8>>, i64);
     let row = fetch!(optional, conn, scope, Row, SQL, attempt.log_id)?;
     row.map(|(Word(decision), staff_id, sealed, at)| {
-        let place = proposal_place(scope, attempt);
+        let place = proposal_context(scope, attempt);
         let reason = sealed
             .map(|sealed| attempt.key.open_text(&place, &sealed))
             .transpose()?;
@@ -512,7 +512,7 @@ pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
 
 /// Makes a member of staff the proposer of a decision that the command line proposed; returns whether it had
 /// no proposer.
-pub async fn adopt(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<bool, Error> {
+pub async fn set_proposer(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update review_proposals set staff_id = $4, at = $5
                where merchant_id = $1 and sandbox = $2 and log_id = $3 and staff_id = $6";

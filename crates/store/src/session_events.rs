@@ -25,13 +25,13 @@ const LONGEST_BATCH_MS: i64 = 600_000;
 
 /// The origin of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source<'a> {
+pub struct EventSource<'a> {
     /// `phone`, `tablet`, `desktop` or `other`.
     pub device: &'a str,
     /// The country of the client's address (alpha-2); `None` if unknown.
     pub country: Option<&'a str>,
     /// Whether it is the session's second device.
-    pub handoff: bool,
+    pub is_handoff: bool,
 }
 
 /// Appends a batch of events of one page load in order, while the session has fewer than `limit`; returns how
@@ -43,7 +43,7 @@ pub async fn append(
     tx: &mut Tx,
     scope: Scope,
     (session_id, flow_id): (Uuid, Uuid),
-    source: Source<'_>,
+    source: EventSource<'_>,
     events: &[Event<'_>],
     limit: i64,
 ) -> Result<usize, Error> {
@@ -70,7 +70,7 @@ event.ms,
 event.detail,
 source.device,
 source.country,
-source.handoff,
+source.is_handoff,
 now - (last_ms - event.ms).clamp(0, LONGEST_BATCH_MS)
 )?;
     }

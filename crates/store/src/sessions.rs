@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place, random};
+use crate::keyring::{DataKey, SealContext, random};
 use crate::labels::external_ref;
 use crate::merchants::{self, Merchant};
 use crate::sql::{execute, fetch};
@@ -30,7 +30,7 @@ pub struct Link {
 #[derive(Clone, Debug)]
 pub enum LinkToken {
     /// Unused and unexpired.
-    Good {
+    Valid {
         /// The account that created it.
         merchant: Box<Merchant>,
         /// The account and mode.
@@ -56,7 +56,7 @@ pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) ->
     let (token, token_ref) = new_token(tx, scope.merchant_id).await?;
     let key = merchants::key(tx, scope.merchant_id).await?;
     let sealed = key.seal(
-        &place(scope.merchant_id, "link_tokens.user_id", &token_ref),
+        &seal_context(scope.merchant_id, "link_tokens.user_id", &token_ref),
         link.user_id.as_bytes(),
     );
     let now = tx.now();
@@ -93,15 +93,15 @@ pub(crate) fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
 }
 
 /// The account whose short id the token contains. The token itself is not checked.
-pub(crate) async fn owner(conn: &mut Conn, token: &str) -> Result<Option<Merchant>, Error> {
+pub(crate) async fn claimed_merchant(conn: &mut Conn, token: &str) -> Result<Option<Merchant>, Error> {
     match token.get(..8) {
         Some(short_id) => merchants::by_short_id(conn, short_id).await,
         None => Ok(None),
     }
 }
 
-fn place<'a>(merchant_id: Uuid, what: &'a str, id: &'a [u8]) -> Place<'a> {
-    Place {
+fn seal_context<'a>(merchant_id: Uuid, what: &'a str, id: &'a [u8]) -> SealContext<'a> {
+    SealContext {
         merchant_id,
         what,
         id,
@@ -123,7 +123,7 @@ struct LinkRow {
 /// # Errors
 /// [`Error::Sealed`].
 pub async fn peek_link(conn: &mut Conn, token: &str) -> Result<LinkToken, Error> {
-    let Some(merchant) = owner(conn, token).await? else {
+    let Some(merchant) = claimed_merchant(conn, token).await? else {
         return Ok(LinkToken::Invalid);
     };
     let token_ref = token_ref(conn, token);
@@ -155,10 +155,10 @@ async fn good(
 ) -> Result<LinkToken, Error> {
     let key = merchants::key(conn, merchant.id).await?;
     let user_id = key.open_text(
-        &place(merchant.id, "link_tokens.user_id", token_ref),
+        &seal_context(merchant.id, "link_tokens.user_id", token_ref),
         &row.user_id_sealed,
     )?;
-    Ok(LinkToken::Good {
+    Ok(LinkToken::Valid {
         scope: Scope {
             merchant_id: merchant.id,
             sandbox: row.sandbox,
@@ -179,7 +179,7 @@ async fn good(
 /// # Errors
 /// [`Error::Sealed`].
 pub async fn redeem_link(tx: &mut Tx, token: &str) -> Result<LinkToken, Error> {
-    let Some(merchant) = owner(tx, token).await? else {
+    let Some(merchant) = claimed_merchant(tx, token).await? else {
         return Ok(LinkToken::Invalid);
     };
     let token_ref = token_ref(tx, token);
@@ -314,7 +314,7 @@ pub async fn create(
 /// Seals the label of a session's applicant for its row.
 pub(crate) fn seal_user_id(merchant_key: &DataKey, merchant_id: Uuid, id: &Uuid, user_id: &str) -> Vec<u8> {
     merchant_key.seal(
-        &place(merchant_id, "sessions.user_id", id.as_bytes()),
+        &seal_context(merchant_id, "sessions.user_id", id.as_bytes()),
         user_id.as_bytes(),
     )
 }
@@ -356,7 +356,7 @@ async fn open(conn: &mut Conn, merchant_id: Uuid, row: Row) -> Result<Session, E
 
 fn open_with(key: &DataKey, merchant_id: Uuid, row: Row) -> Result<Session, Error> {
     let user_id = key.open_text(
-        &place(merchant_id, "sessions.user_id", row.id.as_bytes()),
+        &seal_context(merchant_id, "sessions.user_id", row.id.as_bytes()),
         &row.user_id_sealed,
     )?;
     Ok(Session {
@@ -411,7 +411,7 @@ pub async fn by_access_token(
     conn: &mut Conn,
     token: &str,
 ) -> Result<Option<(Merchant, Scope, Session)>, Error> {
-    let Some(merchant) = owner(conn, token).await? else {
+    let Some(merchant) = claimed_merchant(conn, token).await? else {
         return Ok(None);
     };
     let token_ref = token_ref(conn, token);

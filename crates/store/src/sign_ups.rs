@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place, random};
+use crate::keyring::{DataKey, SealContext, random};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
@@ -41,8 +41,8 @@ const EMAIL: &str = "sign_ups.email";
 const COMPANY: &str = "sign_ups.company";
 
 /// Requests belong to no merchant yet, so the account is nil.
-fn place<'a>(id: &'a Uuid, what: &'a str) -> Place<'a> {
-    Place {
+fn seal_context<'a>(id: &'a Uuid, what: &'a str) -> SealContext<'a> {
+    SealContext {
         merchant_id: Uuid::nil(),
         what,
         id: id.as_bytes(),
@@ -53,10 +53,10 @@ impl Row {
     fn open(self, conn: &Conn) -> Result<SignUp, Error> {
         let key = conn
             .keyring()
-            .unwrap_key(&place(&self.id, KEY), &self.wrapped_key)?;
+            .unwrap_key(&seal_context(&self.id, KEY), &self.wrapped_key)?;
         Ok(SignUp {
-            email: key.open_text(&place(&self.id, EMAIL), &self.email_sealed)?,
-            company: key.open_text(&place(&self.id, COMPANY), &self.company_sealed)?,
+            email: key.open_text(&seal_context(&self.id, EMAIL), &self.email_sealed)?,
+            company: key.open_text(&seal_context(&self.id, COMPANY), &self.company_sealed)?,
             id: self.id,
             created_at: self.created_at,
             expires_at: self.expires_at,
@@ -87,7 +87,7 @@ pub async fn ask(tx: &mut Tx, email: &str, company: &str, life_ms: i64, most: i6
         expires_at: now.saturating_add(life_ms),
     };
     let key = DataKey::generate();
-    let wrapped = tx.keyring().wrap(&place(&asked.id, KEY), &key);
+    let wrapped = tx.keyring().wrap(&seal_context(&asked.id, KEY), &key);
     execute!(
         tx,
         installation,
@@ -95,8 +95,8 @@ pub async fn ask(tx: &mut Tx, email: &str, company: &str, life_ms: i64, most: i6
          values ($1, $2, $3, $4, $5, $6)",
         asked.id,
         &wrapped,
-        &key.seal(&place(&asked.id, EMAIL), email.as_bytes()),
-        &key.seal(&place(&asked.id, COMPANY), company.as_bytes()),
+        &key.seal(&seal_context(&asked.id, EMAIL), email.as_bytes()),
+        &key.seal(&seal_context(&asked.id, COMPANY), company.as_bytes()),
         now,
         asked.expires_at
     )?;
@@ -189,7 +189,7 @@ pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
         (Uuid, Vec<u8>),
         "select id, wrapped_key from sign_ups"
     )? {
-        let place = place(&id, KEY);
+        let place = seal_context(&id, KEY);
         let key = tx.keyring().unwrap_key(&place, &wrapped)?;
         let wrapped = tx.keyring().wrap(&place, &key);
         const SQL: &str = "update sign_ups set wrapped_key = $2 where id = $1";

@@ -107,7 +107,7 @@ impl SqliteFile {
 
     /// Migrates the file's schema.
     pub(crate) async fn migrate(&self, pending: &Migrator) -> Result<(), Error> {
-        let mut alone = self.writer.alone().await?;
+        let mut alone = self.writer.exclusive().await?;
         let migrated = async {
             let mut tx = alone.conn().begin_with("begin immediate").await?;
             migrations::run(pending, &mut *tx).await?;
@@ -127,7 +127,7 @@ impl SqliteFile {
         const AT_ONCE: i64 = 20_000;
         let path = main.path().to_str();
         let path = path.ok_or_else(|| Error::Config("the database's path must be UTF-8".into()))?;
-        let mut alone = self.writer.alone().await?;
+        let mut alone = self.writer.exclusive().await?;
         let conn = alone.conn();
         let moved = async {
             sqlx::query("attach database $1 as durable")
@@ -163,7 +163,7 @@ impl SqliteFile {
         let begun = Instant::now();
         loop {
             // This process's own writer would prevent it.
-            let alone = self.writer.alone().await?;
+            let alone = self.writer.exclusive().await?;
             let is_empty = self.try_truncate_wal().await?;
             drop(alone);
             if is_empty {

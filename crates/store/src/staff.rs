@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use self::keys::WRAPPED_KEY;
 pub use self::keys::rewrap_keys;
-pub(crate) use self::keys::{key, place};
+pub(crate) use self::keys::{key, seal_context};
 use crate::keyring::DataKey;
 use crate::merchants::Merchant;
 use crate::sql::{execute, fetch};
@@ -95,10 +95,10 @@ impl Row {
     fn open(self, conn: &Conn) -> Result<StaffMember, Error> {
         let key = conn
             .keyring()
-            .unwrap_key(&place(&self.id, WRAPPED_KEY), &self.wrapped_key)?;
+            .unwrap_key(&seal_context(&self.id, WRAPPED_KEY), &self.wrapped_key)?;
         Ok(StaffMember {
-            email: key.open_text(&place(&self.id, EMAIL), &self.email_sealed)?,
-            name: key.open_text(&place(&self.id, NAME), &self.name_sealed)?,
+            email: key.open_text(&seal_context(&self.id, EMAIL), &self.email_sealed)?,
+            name: key.open_text(&seal_context(&self.id, NAME), &self.name_sealed)?,
             id: self.id,
             operator: self.operator,
             language: self.language,
@@ -142,7 +142,7 @@ pub async fn create(tx: &mut Tx, new: &NewStaff<'_>) -> Result<StaffMember, Erro
         disabled_at: None,
     };
     let key = DataKey::generate();
-    let wrapped = tx.keyring().wrap(&place(&member.id, WRAPPED_KEY), &key);
+    let wrapped = tx.keyring().wrap(&seal_context(&member.id, WRAPPED_KEY), &key);
     let email_ref = email_ref(tx, new.email);
     execute!(
         tx,
@@ -152,8 +152,8 @@ pub async fn create(tx: &mut Tx, new: &NewStaff<'_>) -> Result<StaffMember, Erro
         member.id,
         &email_ref,
         &wrapped,
-        &key.seal(&place(&member.id, EMAIL), member.email.as_bytes()),
-        &key.seal(&place(&member.id, NAME), member.name.as_bytes()),
+        &key.seal(&seal_context(&member.id, EMAIL), member.email.as_bytes()),
+        &key.seal(&seal_context(&member.id, NAME), member.name.as_bytes()),
         new.password_hash,
         member.operator,
         member.created_at,
@@ -228,7 +228,7 @@ pub async fn set_disabled(tx: &mut Tx, id: Uuid, disabled: bool) -> Result<(), E
 }
 
 /// Records that a member signed in.
-pub async fn signed_in(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
+pub async fn record_sign_in(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
     execute!(
         tx,
@@ -245,7 +245,7 @@ pub async fn signed_in(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Missing`]; [`Error::Sealed`].
 pub async fn set_name(tx: &mut Tx, id: Uuid, name: &str) -> Result<(), Error> {
-    let sealed = key(tx, id).await?.seal(&place(&id, NAME), name.as_bytes());
+    let sealed = key(tx, id).await?.seal(&seal_context(&id, NAME), name.as_bytes());
     execute!(
         tx,
         installation,
@@ -261,7 +261,9 @@ pub async fn set_name(tx: &mut Tx, id: Uuid, name: &str) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Conflict`] if the address already has an account; [`Error::Missing`]; [`Error::Sealed`].
 pub async fn set_email(tx: &mut Tx, id: Uuid, email: &str) -> Result<(), Error> {
-    let sealed = key(tx, id).await?.seal(&place(&id, EMAIL), email.as_bytes());
+    let sealed = key(tx, id)
+        .await?
+        .seal(&seal_context(&id, EMAIL), email.as_bytes());
     let email_ref = email_ref(tx, email);
     const SQL: &str = "update staff set email_ref = $2, email_sealed = $3 where id = $1";
     execute!(tx, installation, SQL, id, &email_ref, &sealed).map(|_| ())
@@ -306,7 +308,9 @@ pub async fn totp(conn: &mut Conn, id: Uuid) -> Result<Option<Zeroizing<Vec<u8>>
     let row = fetch!(optional, conn, installation, (Option<Vec<u8>>,), SQL, id)?;
     let (sealed,) = row.ok_or(Error::Missing("member of staff"))?;
     match sealed {
-        Some(sealed) => Ok(Some(key(conn, id).await?.open(&place(&id, TOTP), &sealed)?)),
+        Some(sealed) => Ok(Some(
+            key(conn, id).await?.open(&seal_context(&id, TOTP), &sealed)?,
+        )),
         None => Ok(None),
     }
 }
@@ -317,7 +321,7 @@ pub async fn totp(conn: &mut Conn, id: Uuid) -> Result<Option<Zeroizing<Vec<u8>>
 /// # Errors
 /// [`Error::Missing`]; [`Error::Sealed`].
 pub async fn set_totp(tx: &mut Tx, id: Uuid, secret: &[u8], step: i64) -> Result<(), Error> {
-    let sealed = key(tx, id).await?.seal(&place(&id, TOTP), secret);
+    let sealed = key(tx, id).await?.seal(&seal_context(&id, TOTP), secret);
     const SQL: &str = "update staff set totp_sealed = $2, totp_step = $3 where id = $1";
     execute!(tx, installation, SQL, id, &sealed, step).map(|_| ())
 }
@@ -347,7 +351,7 @@ fn recovery_ref(conn: &Conn, id: Uuid, code: &str) -> String {
     )
 }
 
-async fn recovery(conn: &mut Conn, id: Uuid) -> Result<(String, Recovery), Error> {
+async fn load_recovery_codes(conn: &mut Conn, id: Uuid) -> Result<(String, Recovery), Error> {
     const SQL: &str = "select recovery from staff where id = $1";
     let (text,) =
         fetch!(optional, conn, installation, (String,), SQL, id)?.ok_or(Error::Missing("member of staff"))?;
@@ -375,7 +379,7 @@ pub async fn set_recovery(tx: &mut Tx, id: Uuid, codes: &[String]) -> Result<(),
 /// [`Error::Missing`].
 pub async fn use_recovery(tx: &mut Tx, id: Uuid, code: &str) -> Result<bool, Error> {
     let used = recovery_ref(tx, id, code);
-    let (before, codes) = recovery(tx, id).await?;
+    let (before, codes) = load_recovery_codes(tx, id).await?;
     let left: Vec<String> = codes.0.iter().filter(|code| **code != used).cloned().collect();
     if left.len() == codes.0.len() {
         return Ok(false);
@@ -389,8 +393,8 @@ pub async fn use_recovery(tx: &mut Tx, id: Uuid, code: &str) -> Result<bool, Err
 ///
 /// # Errors
 /// [`Error::Missing`].
-pub async fn recovery_left(conn: &mut Conn, id: Uuid) -> Result<usize, Error> {
-    Ok(recovery(conn, id).await?.1.0.len())
+pub async fn count_recovery_codes(conn: &mut Conn, id: Uuid) -> Result<usize, Error> {
+    Ok(load_recovery_codes(conn, id).await?.1.0.len())
 }
 
 /// Adds a person to a merchant's staff.
@@ -451,7 +455,7 @@ pub async fn lock_operator(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
 
 /// The number of members who have a role and are not disabled. Their rows stay locked until the transaction
 /// ends. If two people take the role from each other at once, one of them finds that nobody else has it.
-pub async fn lock_role(tx: &mut Tx, merchant_id: Uuid, role: &str) -> Result<u64, Error> {
+pub async fn count_and_lock_role(tx: &mut Tx, merchant_id: Uuid, role: &str) -> Result<u64, Error> {
     const SQL: &str = "update memberships set role = $2
                where merchant_id = $1 and role = $2 and disabled_at is null
                    and staff_id in (select id from staff where disabled_at is null)";

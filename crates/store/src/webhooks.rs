@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
-use crate::keyring::{Place, random};
+use crate::keyring::{SealContext, random};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
@@ -61,7 +61,7 @@ async fn get(conn: &mut Conn, scope: Scope, flow_id: Uuid) -> Result<Option<Endp
     };
     let key = merchants::key(conn, scope.merchant_id).await?;
     let open = |sealed: &[u8]| {
-        key.open_text(&place(scope, &flow_id), sealed)
+        key.open_text(&seal_context(scope, &flow_id), sealed)
             .map(SecretString::from)
     };
     let still_signs = row.previous_until.is_some_and(|until| until > conn.now());
@@ -75,8 +75,8 @@ async fn get(conn: &mut Conn, scope: Scope, flow_id: Uuid) -> Result<Option<Endp
     }))
 }
 
-fn place(scope: Scope, flow_id: &Uuid) -> Place<'_> {
-    Place {
+fn seal_context(scope: Scope, flow_id: &Uuid) -> SealContext<'_> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what: "webhook_endpoints.secret",
         id: flow_id.as_bytes(),
@@ -85,7 +85,7 @@ fn place(scope: Scope, flow_id: &Uuid) -> Place<'_> {
 
 async fn seal(conn: &mut Conn, scope: Scope, flow_id: Uuid, secret: &SecretString) -> Result<Vec<u8>, Error> {
     let key = merchants::key(conn, scope.merchant_id).await?;
-    Ok(key.seal(&place(scope, &flow_id), secret.expose_secret().as_bytes()))
+    Ok(key.seal(&seal_context(scope, &flow_id), secret.expose_secret().as_bytes()))
 }
 
 fn new_secret() -> SecretString {

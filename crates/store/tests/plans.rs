@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use reference::status::AttemptStatus;
 use sqlx::{AssertSqlSafe, Row, SqlitePool};
-use store::api_log::{self, Answered};
-use store::audit::{self, Wanted};
+use store::api_log::{self, OutcomeFilter};
+use store::audit::{self, AuditFilter};
 use store::bulk::{self, PastAttempt, PastPerson};
 use store::merchants::{self, MerchantStatus};
-use store::review::{self, After, Filter, Order};
+use store::review::{self, Filter, QueueOrder, QueuePosition};
 use store::{
     Conn, Db, Error, Keyring, Options, Scope, applicants, attempts, insight, people, registrations, sessions,
 };
@@ -200,17 +200,17 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
             code: Some(2702),
             document_type: Some("PASSPORT".into()),
             country: Some("UTO".into()),
-            made_by: Some(i64::MAX),
+            created_until: Some(i64::MAX),
             unclaimed: true,
             ..Filter::default()
         },
     ];
     for filter in &filters {
         for (order, index) in [
-            (Order::Priority, "attempts_by_priority"),
-            (Order::Oldest, "attempts_pending"),
+            (QueueOrder::Priority, "attempts_by_priority"),
+            (QueueOrder::Oldest, "attempts_pending"),
         ] {
-            let page = review::queue(conn, scope, filter, order, After::default(), 51)
+            let page = review::queue(conn, scope, filter, order, QueuePosition::default(), 51)
                 .await
                 .unwrap();
             assert!(!page.is_empty() || filter.code.is_some());
@@ -286,25 +286,25 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
     )
     .await;
 
-    let wanted = Wanted {
+    let wanted = AuditFilter {
         subject: Some("7"),
-        ..Wanted::default()
+        ..AuditFilter::default()
     };
     audit::find(conn, scope.merchant_id, wanted, 50).await.unwrap();
     check(conn, pool, "the trail of a subject", &["audit_by_subject"], false).await;
-    let wanted = Wanted {
+    let wanted = AuditFilter {
         actor: Some("staff:1"),
-        ..Wanted::default()
+        ..AuditFilter::default()
     };
     audit::find(conn, scope.merchant_id, wanted, 50).await.unwrap();
     check(conn, pool, "the trail of an actor", &["audit_by_actor"], false).await;
-    let wanted = Wanted {
+    let wanted = AuditFilter {
         sandbox: Some(false),
-        ..Wanted::default()
+        ..AuditFilter::default()
     };
     audit::find(conn, scope.merchant_id, wanted, 50).await.unwrap();
     check(conn, pool, "the trail of a mode", &["audit_by_mode"], false).await;
-    audit::find(conn, scope.merchant_id, Wanted::default(), 50)
+    audit::find(conn, scope.merchant_id, AuditFilter::default(), 50)
         .await
         .unwrap();
     check(conn, pool, "the trail", &["sqlite_autoindex_audit_1"], false).await;
@@ -333,7 +333,7 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
         ),
         (
             api_log::Filter {
-                answered: Answered::Refused,
+                outcome: OutcomeFilter::Refused,
                 ..api_log::Filter::default()
             },
             "api_log_failures",

@@ -26,7 +26,7 @@ pub enum Consequence {
     /// Documents are photographed or uploaded as files.
     Files,
     /// Submitted data must match the document.
-    Compared,
+    DataComparison,
     /// The back of this type is requested in every country (`true`) or in none (`false`).
     Back(DocumentType, bool),
     /// Lowest and highest accepted age, inclusive.
@@ -42,7 +42,7 @@ pub enum Consequence {
     /// How many attempts one link allows.
     Attempts(u32),
     /// After how many days attempts are deleted.
-    Kept(u32),
+    RetentionDays(u32),
     /// Live events are not sent, because the webhook URL does not use HTTPS.
     InsecureWebhook,
 }
@@ -58,14 +58,14 @@ pub fn of_flow(flow: &Flow, webhook_url: Option<&str>, blocked: &[String], live:
         all.push(Consequence::Documents(asked.document_types.clone()));
         all.push(Consequence::Selfie(asked.biometric()));
         all.push(upload(asked));
-        if asked.asks("ocrMatch") {
-            all.push(Consequence::Compared);
+        if asked.requests("ocrMatch") {
+            all.push(Consequence::DataComparison);
         }
         all.extend(backs(asked));
     }
     if flow.min_age.is_some() || flow.max_age.is_some() {
         all.push(Consequence::Ages(flow.min_age, flow.max_age));
-        if asked.document_types.is_empty() && !asked.asks("dob") {
+        if asked.document_types.is_empty() && !asked.requests("dob") {
             all.push(Consequence::AgeUnknown);
         }
     }
@@ -80,7 +80,7 @@ pub fn of_flow(flow: &Flow, webhook_url: Option<&str>, blocked: &[String], live:
     }
     all.push(Consequence::Reviewed(flow.review_policy()));
     all.push(Consequence::Attempts(flow.settings.attempts_per_link));
-    all.extend(flow.settings.retention_days.map(Consequence::Kept));
+    all.extend(flow.settings.retention_days.map(Consequence::RetentionDays));
     if live && webhook_url.is_some_and(|url| !url.starts_with("https:")) {
         all.push(Consequence::InsecureWebhook);
     }
@@ -114,11 +114,11 @@ fn countries<'a>(codes: impl Iterator<Item = &'a str>) -> Vec<&'static Country> 
 
 /// The consequences for the applicants of one country.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InCountry {
+pub struct CountryConsequences {
     /// The country.
     pub country: &'static Country,
     /// Why every applicant of the country is refused; `None` if the country is accepted.
-    pub refused: Option<Refused>,
+    pub refused: Option<CountryRefusal>,
     /// The Flow has an override for this country.
     pub overridden: bool,
     /// The personal fields that are requested.
@@ -131,7 +131,7 @@ pub struct InCountry {
 
 /// Why every applicant of a country is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum CountryRefusal {
     /// The Flow restricts the country.
     ByFlow,
     /// The country is on the fixed list (contract §4.6).
@@ -152,14 +152,14 @@ pub enum Sides {
 }
 
 /// The consequences for the applicants of one country, with its override applied to the defaults.
-pub fn of_country(flow: &Flow, country: &'static Country) -> InCountry {
+pub fn of_country(flow: &Flow, country: &'static Country) -> CountryConsequences {
     let CountryOffer { fields, types, .. } = country_offer(flow, country);
     let by_law = RESTRICTED_JURISDICTIONS.contains(&country.alpha3);
-    InCountry {
+    CountryConsequences {
         country,
         refused: match flow.restricts(country.alpha3) {
-            true => Some(Refused::ByFlow),
-            false => by_law.then_some(Refused::ByLaw),
+            true => Some(CountryRefusal::ByFlow),
+            false => by_law.then_some(CountryRefusal::ByLaw),
         },
         overridden: flow.override_for(country.alpha3).is_some(),
         fields,
@@ -257,7 +257,7 @@ mod tests {
                     Selfie(Biometric::Selfie),
                     Files,
                 ],
-                vec![Camera, Compared, NoDocument, InsecureWebhook],
+                vec![Camera, DataComparison, NoDocument, InsecureWebhook],
             ),
             (
                 with(
@@ -268,7 +268,7 @@ mod tests {
                 vec![
                     Selfie(Biometric::LiveSelfie),
                     Camera,
-                    Compared,
+                    DataComparison,
                     Back(DocumentType::IdCard, false),
                     Back(DocumentType::Drivers, true),
                     InsecureWebhook,
@@ -295,7 +295,7 @@ mod tests {
                 vec![
                     Reviewed(ReviewPolicy::Always),
                     Attempts(1),
-                    Kept(30),
+                    RetentionDays(30),
                     GeoBlocked(vec![
                         country("AT").expect("Austria"),
                         country("SE").expect("Sweden"),
@@ -347,8 +347,8 @@ mod tests {
                 "{alpha3} {document_type}"
             );
         }
-        assert_eq!(of("FRA").refused, Some(Refused::ByFlow));
-        assert_eq!(of("PRK").refused, Some(Refused::ByLaw));
+        assert_eq!(of("FRA").refused, Some(CountryRefusal::ByFlow));
+        assert_eq!(of("PRK").refused, Some(CountryRefusal::ByLaw));
         assert_eq!(of("DEU").refused, None);
         assert_eq!(
             (of("ITA").biometric, of("ITA").fields),

@@ -36,7 +36,7 @@ pub enum PictureState {
 
 /// Whether a picture shows the declared document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Shows {
+pub enum PictureContent {
     /// Nothing contradicts the declared document.
     #[default]
     Declared,
@@ -50,7 +50,7 @@ pub struct SideEvidence {
     /// How far the picture could be processed.
     pub state: PictureState,
     /// Whether it shows the declared document.
-    pub shows: Shows,
+    pub content: PictureContent,
     /// Number of significant faces; the rules read it for the front only.
     pub faces: usize,
 }
@@ -198,7 +198,7 @@ pub enum Liveness {
     /// The selfie is a picture of a picture (2104).
     NotLive,
     /// The check gave no result (2105).
-    Impossible,
+    Inconclusive,
 }
 
 /// The hosted page's challenge, a sequence of head turns, as the server checked it.

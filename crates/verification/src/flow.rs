@@ -10,7 +10,7 @@ use reference::{Country, DocumentType, UTOPIA, country};
 use serde_json::{Map, Value};
 
 use crate::document_requirements::requirement;
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::settings::{ReviewPolicy, Settings};
 
 /// Members of `defaultFields` that request personal data, in the order of the submission's fields.
@@ -153,15 +153,15 @@ impl Biometric {
 
 impl Configuration {
     /// Whether a member of `defaultFields` is true.
-    pub fn asks(&self, field: &str) -> bool {
+    pub fn requests(&self, field: &str) -> bool {
         self.fields.get(field).copied().unwrap_or_default()
     }
 
     /// The strongest biometric that is requested; a plain selfie if none is.
     pub fn biometric(&self) -> Biometric {
-        if self.asks("liveness") {
+        if self.requests("liveness") {
             Biometric::Liveness
-        } else if self.asks("liveSelfie") {
+        } else if self.requests("liveSelfie") {
             Biometric::LiveSelfie
         } else {
             Biometric::Selfie
@@ -169,15 +169,15 @@ impl Configuration {
     }
 
     /// Whether the Flow requests any selfie explicitly. Documents need one in any case.
-    pub fn asks_selfie(&self) -> bool {
+    pub fn requests_selfie(&self) -> bool {
         ["selfie", "liveSelfie", "liveness"]
             .iter()
-            .any(|field| self.asks(field))
+            .any(|field| self.requests(field))
     }
 
     /// `fileCapture` or `fileUpload`.
     pub fn document_upload_type(&self) -> &'static str {
-        if self.asks("documentCapture") {
+        if self.requests("documentCapture") {
             "fileCapture"
         } else {
             "fileUpload"
@@ -200,7 +200,7 @@ impl Configuration {
         })
     }
 
-    fn with(&self, change: &CountryOverride) -> Self {
+    fn with_override(&self, change: &CountryOverride) -> Self {
         let mut configuration = self.clone();
         configuration.fields.extend(change.fields.clone());
         if let Some(types) = &change.document_types {
@@ -261,7 +261,7 @@ impl Flow {
     /// The configuration for a country: the defaults with the country's override applied.
     pub fn configuration(&self, alpha3: Option<&str>) -> Configuration {
         match alpha3.and_then(|code| self.override_for(code)) {
-            Some(change) => self.defaults.with(change),
+            Some(change) => self.defaults.with_override(change),
             None => self.defaults.clone(),
         }
     }
@@ -295,12 +295,12 @@ impl Flow {
             errors.push("minAge - must not be greater than maxAge".to_owned());
         }
         let open = self.overrides.iter().filter(|o| !o.restricted);
-        let overridden = open.map(|o| ("countryOverrides", o.country.name, self.defaults.with(o)));
+        let overridden = open.map(|o| ("countryOverrides", o.country.name, self.defaults.with_override(o)));
         let all: Vec<_> = std::iter::once(("defaultFields", "", self.defaults.clone()))
             .chain(overridden)
             .collect();
         for (field, country, configuration) in &all {
-            if configuration.asks_selfie() && configuration.document_types.is_empty() {
+            if configuration.requests_selfie() && configuration.document_types.is_empty() {
                 let place = if country.is_empty() {
                     String::new()
                 } else {
@@ -312,13 +312,14 @@ impl Flow {
             }
         }
         Refusal::unless_empty(Refusal::VALIDATION_FAILED, errors)?;
-        let has_upload = |c: &Configuration| c.asks("documentFileUpload") || c.asks("documentCapture");
+        let has_upload =
+            |c: &Configuration| c.requests("documentFileUpload") || c.requests("documentCapture");
         if all
             .iter()
             .any(|(_, _, c)| !c.document_types.is_empty() && !has_upload(c))
         {
             let message = "An upload method is required when a document type is selected";
-            return Err(Refusal::new(Reason::Invalid, message, Vec::new()));
+            return Err(Refusal::new(RefusalKind::Invalid, message, Vec::new()));
         }
         Ok(())
     }

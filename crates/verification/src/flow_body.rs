@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::flow::{KNOWN_FIELDS, override_country};
 use crate::json::Body;
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::settings::Settings;
 
 const MAX_WEBHOOK_URL: usize = 500;
@@ -47,7 +47,11 @@ impl FlowChanges {
     pub fn parse(body: &Map<String, Value>, sandbox: bool) -> Result<Self, Refusal> {
         let changes = Self::read(body, sandbox, false)?;
         if changes == Self::default() {
-            return Err(Refusal::new(Reason::Invalid, "No fields to update", Vec::new()));
+            return Err(Refusal::new(
+                RefusalKind::Invalid,
+                "No fields to update",
+                Vec::new(),
+            ));
         }
         Ok(changes)
     }
@@ -86,7 +90,7 @@ impl FlowChanges {
                 match value.as_object().map(Settings::parse) {
                     Some(Ok(_)) => {}
                     Some(Err(errors)) => body.errors.extend(errors),
-                    None => body.fault("settings", "must be an object"),
+                    None => body.add_fault("settings", "must be an object"),
                 }
                 value.to_string()
             }),
@@ -98,11 +102,11 @@ impl FlowChanges {
 
 fn check_fields(body: &mut Body<'_>, field: &str, value: &Value) {
     let Some(members) = value.as_object() else {
-        return body.fault(field, "must be an object");
+        return body.add_fault(field, "must be an object");
     };
     for (key, value) in members {
         if KNOWN_FIELDS.contains(&key.as_str()) && !value.is_boolean() {
-            body.fault(field, &format!("{key} must be true or false"));
+            body.add_fault(field, &format!("{key} must be true or false"));
         }
     }
 }
@@ -113,7 +117,7 @@ fn check_document_types(body: &mut Body<'_>, field: &str, value: &Value) {
             .is_some_and(|text| text.parse::<DocumentType>().is_ok())
     };
     if !value.as_array().is_some_and(|items| items.iter().all(is_type)) {
-        body.fault(
+        body.add_fault(
             field,
             "must be an array of PASSPORT, DRIVERS, ID_CARD, RESIDENCY_CARD",
         );
@@ -122,13 +126,13 @@ fn check_document_types(body: &mut Body<'_>, field: &str, value: &Value) {
 
 fn check_overrides(body: &mut Body<'_>, value: &Value, sandbox: bool) {
     let Some(elements) = value.as_array() else {
-        return body.fault("countryOverrides", "must be an array");
+        return body.add_fault("countryOverrides", "must be an array");
     };
     let mut seen = HashSet::new();
     for (index, element) in elements.iter().enumerate() {
         let field = format!("countryOverrides[{index}]");
         let Some(members) = element.as_object() else {
-            body.fault(&field, "must be an object");
+            body.add_fault(&field, "must be an object");
             continue;
         };
         let known = override_country(element).filter(|c| sandbox || **c != UTOPIA);
@@ -138,29 +142,29 @@ fn check_overrides(body: &mut Body<'_>, value: &Value, sandbox: bool) {
                 .is_none_or(|code| code.as_str().is_some_and(|code| code.eq_ignore_ascii_case(own)))
         };
         match known {
-            None => body.fault(
+            None => body.add_fault(
                 &field,
                 "countryAlpha2 or countryAlpha3 must be an ISO 3166-1 code",
             ),
             Some(c) if !agrees("countryAlpha2", c.alpha2) || !agrees("countryAlpha3", c.alpha3) => {
-                body.fault(
+                body.add_fault(
                     &field,
                     "countryAlpha2 and countryAlpha3 must be codes of one country",
                 );
             }
             Some(c) if !seen.insert(c.alpha3) => {
-                body.fault(&field, &format!("{} has two elements", c.alpha3));
+                body.add_fault(&field, &format!("{} has two elements", c.alpha3));
             }
             Some(_) => {}
         }
         if members.get("countryName").is_some_and(|name| !name.is_string()) {
-            body.fault(&format!("{field}.countryName"), "must be a string");
+            body.add_fault(&format!("{field}.countryName"), "must be a string");
         }
         if members
             .get("restricted")
             .is_some_and(|restricted| !restricted.is_boolean())
         {
-            body.fault(&format!("{field}.restricted"), "must be true or false");
+            body.add_fault(&format!("{field}.restricted"), "must be true or false");
         }
         if let Some(fields) = members.get("defaultFields") {
             check_fields(body, &format!("{field}.defaultFields"), fields);
@@ -174,7 +178,7 @@ fn check_overrides(body: &mut Body<'_>, value: &Value, sandbox: bool) {
 fn geo_blocked(body: &mut Body<'_>, value: &Value) -> String {
     let mut list = value.clone();
     let Some(elements) = list.as_array_mut() else {
-        body.fault("geoBlockedCountries", "must be an array");
+        body.add_fault("geoBlockedCountries", "must be an array");
         return String::new();
     };
     for (index, element) in elements.iter_mut().enumerate() {
@@ -190,9 +194,9 @@ fn geo_blocked(body: &mut Body<'_>, value: &Value) -> String {
                     members.insert("countryName".to_owned(), found.name.into());
                 }
                 Some(Value::String(_)) => {}
-                Some(_) => body.fault(&field, "countryName must be a string"),
+                Some(_) => body.add_fault(&field, "countryName must be a string"),
             },
-            _ => body.fault(&field, "countryAlpha2 must be an ISO 3166-1 alpha-2 code"),
+            _ => body.add_fault(&field, "countryAlpha2 must be an ISO 3166-1 alpha-2 code"),
         }
     }
     list.to_string()
@@ -204,11 +208,11 @@ fn webhook_url(body: &mut Body<'_>) -> Option<Option<String>> {
         return Some(None);
     }
     if text.chars().count() > MAX_WEBHOOK_URL {
-        body.fault("webhookUrl", "must have at most 500 characters");
+        body.add_fault("webhookUrl", "must have at most 500 characters");
     } else if !url::Url::parse(text)
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
     {
-        body.fault(
+        body.add_fault(
             "webhookUrl",
             "must be a valid http or https URL, or empty to clear it",
         );

@@ -82,7 +82,7 @@ impl Act {
 
 /// Where a second person is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct State {
+pub struct FourEyesScope {
     /// The account requires it for everything.
     pub account: bool,
     /// The Flow of the act requires it now, or required it when the attempt was made.
@@ -92,7 +92,7 @@ pub struct State {
 }
 
 /// Whether an act needs a second person.
-pub fn needs_second(act: Act, state: State) -> bool {
+pub fn needs_second_person(act: Act, state: FourEyesScope) -> bool {
     match act {
         Act::Approve
         | Act::Decline
@@ -132,9 +132,9 @@ pub struct Defaults {
 }
 
 #[derive(Default)]
-struct Found(Vec<Weakening>);
+struct Weakenings(Vec<Weakening>);
 
-impl Found {
+impl Weakenings {
     fn note(&mut self, weaker: bool, member: String, from: impl ToString, to: impl ToString) {
         if weaker {
             let (from, to) = (from.to_string(), to.to_string());
@@ -149,7 +149,7 @@ fn or_none<T: ToString>(value: Option<T>) -> String {
 
 /// The members of a Flow in which `to` checks less than `from`; empty if there are none.
 pub fn flow_weakenings(from: &Flow, to: &Flow, defaults: Defaults) -> Vec<Weakening> {
-    let mut found = Found::default();
+    let mut found = Weakenings::default();
     // The pattern is complete, so a new member of a Flow does not compile until it is classified here.
     let Flow {
         defaults: configuration,
@@ -205,7 +205,7 @@ fn strength(biometric: Biometric) -> u8 {
     }
 }
 
-fn configuration_weakenings(found: &mut Found, prefix: &str, from: &Configuration, to: &Configuration) {
+fn configuration_weakenings(found: &mut Weakenings, prefix: &str, from: &Configuration, to: &Configuration) {
     let Configuration {
         fields,
         document_types,
@@ -223,7 +223,7 @@ fn configuration_weakenings(found: &mut Found, prefix: &str, from: &Configuratio
             }
             "documentFileUpload" => {}
             "documentCapture" => {
-                let (old, new) = (from.asks(field), to.asks(field));
+                let (old, new) = (from.requests(field), to.requests(field));
                 found.note(old && !new, name, old, new);
             }
             "driversBack" | "idCardBack" => {
@@ -234,7 +234,7 @@ fn configuration_weakenings(found: &mut Found, prefix: &str, from: &Configuratio
                 found.note(rank(new) < rank(old), name, or_none(old), or_none(new));
             }
             _ => {
-                let (old, new) = (from.asks(field), to.asks(field));
+                let (old, new) = (from.requests(field), to.requests(field));
                 found.note(old && !new, name, old, new);
             }
         }
@@ -253,7 +253,7 @@ fn configuration_weakenings(found: &mut Found, prefix: &str, from: &Configuratio
     );
 }
 
-fn reviews(policy: ReviewPolicy) -> (u8, &'static str) {
+fn policy_rank(policy: ReviewPolicy) -> (u8, &'static str) {
     match policy {
         ReviewPolicy::Never => (0, "never"),
         ReviewPolicy::OnMatch => (1, "on_match"),
@@ -261,7 +261,7 @@ fn reviews(policy: ReviewPolicy) -> (u8, &'static str) {
     }
 }
 
-fn settings_weakenings(found: &mut Found, from: &Settings, to: &Settings, defaults: Defaults) {
+fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, defaults: Defaults) {
     // The pattern is complete, so a new setting does not compile until it is classified here.
     let Settings {
         match_threshold,
@@ -284,7 +284,7 @@ fn settings_weakenings(found: &mut Found, from: &Settings, to: &Settings, defaul
         review_band.unwrap_or(defaults.review_band),
     );
     found.note(new < old, name("reviewBand"), old, new);
-    let ((old, before), (new, after)) = (reviews(from.review_policy), reviews(*review_policy));
+    let ((old, before), (new, after)) = (policy_rank(from.review_policy), policy_rank(*review_policy));
     found.note(new < old, name("reviewPolicy"), before, after);
     let (old, new) = (from.attempts_per_link, *attempts_per_link);
     found.note(new > old, name("attemptsPerLink"), old, new);
@@ -320,7 +320,7 @@ pub struct AccountRules {
 
 /// The settings in which `to` checks less than `from`; empty if there are none.
 pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakening> {
-    let mut found = Found::default();
+    let mut found = Weakenings::default();
     let AccountRules {
         four_eyes,
         second_factor,

@@ -33,11 +33,11 @@ impl GroupCreate {
         let status = status(&mut body).unwrap_or_default();
         let flow_ids = body.texts("flowIds");
         if body.get("name").is_none() {
-            body.fault("name", "is required");
+            body.add_fault("name", "is required");
         }
         match (body.get("flowIds"), &flow_ids) {
-            (None, _) => body.fault("flowIds", "is required"),
-            (_, Some(ids)) if ids.is_empty() => body.fault("flowIds", "must name at least one Flow"),
+            (None, _) => body.add_fault("flowIds", "is required"),
+            (_, Some(ids)) if ids.is_empty() => body.add_fault("flowIds", "must name at least one Flow"),
             _ => {}
         }
         body.finish()?;
@@ -87,9 +87,9 @@ fn description(body: &mut Body<'_>) -> Option<Option<String>> {
     }
     let text = body.text("description")?;
     if text.chars().count() > MAX_DESCRIPTION {
-        body.fault("description", "must have at most 500 characters");
+        body.add_fault("description", "must have at most 500 characters");
     } else if text.contains('\0') {
-        body.fault("description", "must not contain null characters");
+        body.add_fault("description", "must not contain null characters");
     }
     Some(Some(text.to_owned()))
 }
@@ -97,7 +97,7 @@ fn description(body: &mut Body<'_>) -> Option<Option<String>> {
 fn status(body: &mut Body<'_>) -> Option<GroupStatus> {
     let status = body.text("status")?.parse().ok();
     if status.is_none() {
-        body.fault("status", "must be active or inactive");
+        body.add_fault("status", "must be active or inactive");
     }
     status
 }

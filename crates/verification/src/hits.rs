@@ -70,7 +70,7 @@ pub enum HitsRefusal {
 ///
 /// # Errors
 /// [`HitsRefusal`] if a hit has no disposition or is unclear, or if a required reason is missing.
-pub fn approval(
+pub fn check_approval(
     dispositions: &[Option<Disposition>],
     unlisted: usize,
     has_reason: bool,
@@ -118,7 +118,7 @@ mod tests {
             (&[], 1, false, Err(ReasonRequired)),
         ];
         for (dispositions, unlisted, has_reason, expected) in rows {
-            let found = approval(dispositions, *unlisted, *has_reason);
+            let found = check_approval(dispositions, *unlisted, *has_reason);
             assert_eq!(found, *expected, "{dispositions:?} {unlisted} {has_reason}");
         }
     }

@@ -17,12 +17,12 @@ pub fn personal_fields(configuration: &Configuration) -> Vec<&'static str> {
     PERSONAL_FIELDS
         .into_iter()
         .chain(["ssn"])
-        .filter(|field| configuration.asks(field))
+        .filter(|field| configuration.requests(field))
         .collect()
 }
 
 /// Estimated duration in minutes: one, plus one for more than four personal fields, plus one for documents.
-pub fn minutes(configuration: &Configuration) -> u32 {
+pub fn estimated_minutes(configuration: &Configuration) -> u32 {
     let many = personal_fields(configuration).len() > 4;
     1 + u32::from(many) + u32::from(!configuration.document_types.is_empty())
 }
@@ -115,7 +115,7 @@ impl Consent {
         let mut body = Body::new(body);
         let [version, language] = ["version", "language"].map(|field| {
             if body.get(field).is_none() {
-                body.fault(field, "is required");
+                body.add_fault(field, "is required");
             }
             let text = body.text(field).unwrap_or_default();
             let is_word = |text: &str| {
@@ -125,13 +125,13 @@ impl Consent {
                         .all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))
             };
             if body.get(field).is_some_and(Value::is_string) && !is_word(text) {
-                body.fault(field, "must be 1 to 32 letters, digits, `.`, `-` or `_`");
+                body.add_fault(field, "must be 1 to 32 letters, digits, `.`, `-` or `_`");
             }
             text.to_owned()
         });
         let accepted = body.get("accepted").and_then(Value::as_bool);
         if accepted.is_none() {
-            body.fault("accepted", "is required: true or false");
+            body.add_fault("accepted", "is required: true or false");
         }
         body.finish()?;
         Ok(Self {
@@ -148,14 +148,14 @@ pub const MAX_EVENTS: usize = 50;
 const MAX_MS: f64 = 24.0 * 60.0 * 60.0 * 1_000.0;
 
 /// The page's steps.
-pub const STEPS: [&str; 13] = [
+pub const PAGE_STEPS: [&str; 13] = [
     "open", "consent", "device", "details", "document", "camera", "front", "back", "review", "selfie",
     "liveness", "upload", "outcome",
 ];
 /// What can happen at a step.
-pub const KINDS: [&str; 6] = ["reached", "completed", "retried", "dropped", "failed", "denied"];
+pub const EVENT_KINDS: [&str; 6] = ["reached", "completed", "retried", "dropped", "failed", "denied"];
 /// The details of an event in addition to the failure codes: causes in camera, picture, outcome and network.
-pub const DETAILS: [&str; 35] = [
+pub const EVENT_DETAILS: [&str; 35] = [
     // The camera
     "permission_denied",
     "no_camera",
@@ -214,7 +214,7 @@ pub struct PageEvent<'a> {
 ///
 /// # Errors
 /// Every fault, as `events[<number>].<field> - <reason>`. The texts never repeat the input.
-pub fn page_events(body: &Map<String, Value>) -> Result<Vec<PageEvent<'_>>, Vec<String>> {
+pub fn parse_page_events(body: &Map<String, Value>) -> Result<Vec<PageEvent<'_>>, Vec<String>> {
     let items = match body.get("events").and_then(Value::as_array) {
         None => return Err(vec!["events - is required: an array".into()]),
         Some(items) if items.len() > MAX_EVENTS => {
@@ -246,7 +246,7 @@ fn page_event<'a>(item: &'a Value, index: usize, errors: &mut Vec<String>) -> Pa
         }
         text
     };
-    let (step, kind) = (word("step", &STEPS), word("kind", &KINDS));
+    let (step, kind) = (word("step", &PAGE_STEPS), word("kind", &EVENT_KINDS));
     let ms = item["ms"]
         .as_f64()
         .filter(|ms| ms.fract() == 0.0 && (0.0..=MAX_MS).contains(ms));
@@ -260,11 +260,11 @@ fn page_event<'a>(item: &'a Value, index: usize, errors: &mut Vec<String>) -> Pa
     let is_known = detail.is_null()
         || detail
             .as_str()
-            .is_some_and(|text| DETAILS.contains(&text) || is_code(text));
+            .is_some_and(|text| EVENT_DETAILS.contains(&text) || is_code(text));
     if !is_known {
         errors.push(format!(
             "events[{index}].detail - must be a failure code or one of {}",
-            DETAILS.join(", ")
+            EVENT_DETAILS.join(", ")
         ));
     }
     PageEvent {
@@ -311,7 +311,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                minutes(&flow(fields, types, "[]").defaults),
+                estimated_minutes(&flow(fields, types, "[]").defaults),
                 expected,
                 "{fields} {types}"
             );
@@ -411,8 +411,9 @@ mod tests {
 
     #[test]
     fn events_are_words_of_fixed_lists() {
-        let parse =
-            |value: &Value| page_events(value.as_object().expect("an object")).map(|events| events.len());
+        let parse = |value: &Value| {
+            parse_page_events(value.as_object().expect("an object")).map(|events| events.len())
+        };
         let good = json!({"events": [
             {"step": "open", "kind": "reached", "ms": 0},
             {"step": "open", "kind": "reached", "ms": 7.0},

@@ -46,7 +46,7 @@ pub struct FaceHit {
 
 /// A registration in the account.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Registered {
+pub struct ExistingRegistration {
     /// The registration's id.
     pub id: Uuid,
     /// The person or provisional facemap that it belongs to.
@@ -65,14 +65,14 @@ pub struct Registered {
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     /// The label's registrations in every group, most recently active first.
-    pub of_label: Vec<Registered>,
+    pub label_registrations: Vec<ExistingRegistration>,
     /// Registrations, with any label, of the label's facemaps and of the nearest known face's person.
-    pub of_people: Vec<Registered>,
+    pub people_registrations: Vec<ExistingRegistration>,
 }
 
 /// The group and label of the submission.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct SubmissionScope<'a> {
     /// The group.
     pub grouping_id: Option<Uuid>,
     /// The label (externalUserId).
@@ -81,7 +81,7 @@ pub struct Place<'a> {
 
 /// The facemap that the attempt belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Facemap {
+pub enum FacemapTarget {
     /// An existing facemap, unchanged.
     Known(Uuid),
     /// The label's provisional facemap, to which the proven face is bound.
@@ -94,7 +94,7 @@ pub enum Facemap {
 
 /// The registration that the attempt belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Registration {
+pub enum RegistrationTarget {
     /// An existing registration.
     Known(Uuid),
     /// A new registration of the facemap.
@@ -109,9 +109,9 @@ pub struct Plan {
     /// Provisional facemaps to merge into the known person.
     pub merge: Vec<Uuid>,
     /// The attempt's facemap.
-    pub facemap: Facemap,
+    pub facemap: FacemapTarget,
     /// The attempt's registration.
-    pub registration: Registration,
+    pub registration: RegistrationTarget,
     /// Another proven face of the account has this externalUserId (2306).
     pub id_belongs_to_another: bool,
     /// The face is registered in the scope with another externalUserId, or approved with this one (2307).
@@ -121,7 +121,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn new(facemap: Facemap, registration: Registration) -> Self {
+    fn new(facemap: FacemapTarget, registration: RegistrationTarget) -> Self {
         Plan {
             merge: Vec::new(),
             facemap,
@@ -147,25 +147,28 @@ impl Plan {
 /// The plan for an applicant whose face is not proven. It uses the label's registration in the group. If
 /// there is none, it makes one for a facemap of the label, or else for a new provisional facemap.
 #[must_use]
-pub fn plan_unproven(place: Place<'_>, account: &Account) -> Plan {
-    if let Some(own) = account.own(place) {
-        return Plan::new(Facemap::Known(own.facemap_id), Registration::Known(own.id));
+pub fn plan_unproven(place: SubmissionScope<'_>, account: &Account) -> Plan {
+    if let Some(own) = account.label_registration(place) {
+        return Plan::new(
+            FacemapTarget::Known(own.facemap_id),
+            RegistrationTarget::Known(own.id),
+        );
     }
     // A facemap has at most one registration per group. If it has one here with another label, it cannot be
     // used.
     let free = account
-        .facemaps()
+        .label_facemaps()
         .into_iter()
         .find(|bound| account.registration_of(place, bound.0).is_none());
     match free {
-        Some((facemap_id, _)) => Plan::new(Facemap::Known(facemap_id), Registration::New),
-        None => Plan::new(Facemap::NewProvisional, Registration::New),
+        Some((facemap_id, _)) => Plan::new(FacemapTarget::Known(facemap_id), RegistrationTarget::New),
+        None => Plan::new(FacemapTarget::NewProvisional, RegistrationTarget::New),
     }
 }
 
 /// The plan for an applicant with a proven face. `hits` are the resembling known faces, nearest first.
 #[must_use]
-pub fn plan_proven(place: Place<'_>, hits: &[FaceHit], account: &Account) -> Plan {
+pub fn plan_proven(place: SubmissionScope<'_>, hits: &[FaceHit], account: &Account) -> Plan {
     let Some(FaceHit { person, nearness }) = hits.first().copied() else {
         return plan_new_face(place, account, false);
     };
@@ -173,7 +176,7 @@ pub fn plan_proven(place: Place<'_>, hits: &[FaceHit], account: &Account) -> Pla
         Nearness::Unknown => return plan_new_face(place, account, false),
         // In the band below a match, a person of this label is that person and needs review. Any other person
         // is new.
-        Nearness::NearDuplicate if account.facemaps().contains(&(person, true)) => true,
+        Nearness::NearDuplicate if account.label_facemaps().contains(&(person, true)) => true,
         Nearness::NearDuplicate => return plan_new_face(place, account, true),
         // If the face also resembles another person's, every attempt needs review until one of this person is
         // approved.
@@ -187,9 +190,9 @@ pub fn plan_proven(place: Place<'_>, hits: &[FaceHit], account: &Account) -> Pla
 }
 
 /// Plans for a face that belongs to a known person.
-fn plan_known_face(place: Place<'_>, person: Uuid, account: &Account) -> Plan {
-    let bound = account.facemaps();
-    let logged = Plan::new(Facemap::Known(person), Registration::None);
+fn plan_known_face(place: SubmissionScope<'_>, person: Uuid, account: &Account) -> Plan {
+    let bound = account.label_facemaps();
+    let logged = Plan::new(FacemapTarget::Known(person), RegistrationTarget::None);
     let duplicate = Plan {
         already_registered: true,
         ..logged.clone()
@@ -208,7 +211,7 @@ fn plan_known_face(place: Place<'_>, person: Uuid, account: &Account) -> Plan {
             return duplicate;
         }
         return Plan {
-            registration: Registration::Known(registration.id),
+            registration: RegistrationTarget::Known(registration.id),
             already_registered: registration.status == Some(AttemptStatus::Approved),
             ..logged
         };
@@ -236,18 +239,18 @@ fn plan_known_face(place: Place<'_>, person: Uuid, account: &Account) -> Plan {
 
 /// Plans for a face that belongs to no known person: it is bound to the label's provisional facemap, or to a
 /// new one.
-fn plan_new_face(place: Place<'_>, account: &Account, near_duplicate: bool) -> Plan {
-    let bound = account.facemaps();
+fn plan_new_face(place: SubmissionScope<'_>, account: &Account, near_duplicate: bool) -> Plan {
+    let bound = account.label_facemaps();
     if bound.iter().any(|(_, is_proven)| *is_proven) {
         return Plan {
             id_belongs_to_another: true,
-            ..Plan::new(Facemap::NewProvisional, Registration::None)
+            ..Plan::new(FacemapTarget::NewProvisional, RegistrationTarget::None)
         };
     }
-    let own = account.own(place).map(|own| own.facemap_id);
+    let own = account.label_registration(place).map(|own| own.facemap_id);
     let facemap = match own.or(bound.first().map(|(facemap_id, _)| *facemap_id)) {
-        Some(provisional) => Facemap::Bind(provisional),
-        None => Facemap::NewPerson,
+        Some(provisional) => FacemapTarget::Bind(provisional),
+        None => FacemapTarget::NewPerson,
     };
     Plan {
         near_duplicate,
@@ -257,22 +260,22 @@ fn plan_new_face(place: Place<'_>, account: &Account, near_duplicate: bool) -> P
 
 impl Account {
     /// The label's registration in the group.
-    fn own(&self, place: Place<'_>) -> Option<&Registered> {
-        self.of_label
+    fn label_registration(&self, place: SubmissionScope<'_>) -> Option<&ExistingRegistration> {
+        self.label_registrations
             .iter()
             .find(|registration| registration.grouping_id == place.grouping_id)
     }
 
-    fn own_or_new(&self, place: Place<'_>) -> Registration {
-        self.own(place)
-            .map_or(Registration::New, |own| Registration::Known(own.id))
+    fn own_or_new(&self, place: SubmissionScope<'_>) -> RegistrationTarget {
+        self.label_registration(place)
+            .map_or(RegistrationTarget::New, |own| RegistrationTarget::Known(own.id))
     }
 
     /// The label's facemaps in the whole account, most recently active first. The boolean is true for a
     /// proven person.
-    fn facemaps(&self) -> Vec<(Uuid, bool)> {
+    fn label_facemaps(&self) -> Vec<(Uuid, bool)> {
         let mut facemaps: Vec<(Uuid, bool)> = Vec::new();
-        for registration in &self.of_label {
+        for registration in &self.label_registrations {
             if facemaps
                 .iter()
                 .all(|(facemap_id, _)| *facemap_id != registration.facemap_id)
@@ -283,14 +286,14 @@ impl Account {
         facemaps
     }
 
-    fn registrations_of(&self, person: Uuid) -> impl Iterator<Item = &Registered> {
-        self.of_people
+    fn registrations_of(&self, person: Uuid) -> impl Iterator<Item = &ExistingRegistration> {
+        self.people_registrations
             .iter()
             .filter(move |registration| registration.facemap_id == person)
     }
 
     /// The person's registration in the group, with any label.
-    fn registration_of(&self, place: Place<'_>, person: Uuid) -> Option<&Registered> {
+    fn registration_of(&self, place: SubmissionScope<'_>, person: Uuid) -> Option<&ExistingRegistration> {
         self.registrations_of(person)
             .find(|registration| registration.grouping_id == place.grouping_id)
     }

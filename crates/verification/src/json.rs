@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// Describes an error in stored JSON without its values. Error texts are logged, and serde's own text may
 /// quote a value.
-pub fn fault(error: &serde_json::Error) -> String {
+pub fn describe_without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
     // These two texts name one of our members; all others may quote the input.
     let names_a_member = text.starts_with("missing field") || text.starts_with("duplicate field");
@@ -32,7 +32,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    pub(crate) fn fault(&mut self, field: &str, reason: &str) {
+    pub(crate) fn add_fault(&mut self, field: &str, reason: &str) {
         self.errors.push(format!("{field} - {reason}"));
     }
 
@@ -45,7 +45,7 @@ impl<'a> Body<'a> {
         let value = self.get(field)?;
         let text = value.as_str();
         if text.is_none() {
-            self.fault(field, "must be a string");
+            self.add_fault(field, "must be a string");
         }
         text
     }
@@ -55,9 +55,9 @@ impl<'a> Body<'a> {
         let name = self.text(field)?.trim();
         let length = name.chars().count();
         if !(1..=100).contains(&length) {
-            self.fault(field, "must have 1 to 100 characters");
+            self.add_fault(field, "must have 1 to 100 characters");
         } else if name.chars().any(char::is_control) {
-            self.fault(field, "must not contain control characters");
+            self.add_fault(field, "must not contain control characters");
         }
         Some(name.to_owned())
     }
@@ -72,7 +72,7 @@ impl<'a> Body<'a> {
             .as_f64()
             .filter(|n| n.fract() == 0.0 && (1.0..=120.0).contains(n));
         if age.is_none() {
-            self.fault(field, "must be a whole number from 1 to 120, or null");
+            self.add_fault(field, "must be a whole number from 1 to 120, or null");
         }
         #[expect(clippy::cast_possible_truncation, reason = "a whole number from 1 to 120")]
         age.map(|n| Some(n as i64))
@@ -85,7 +85,7 @@ impl<'a> Body<'a> {
             .as_array()
             .and_then(|items| items.iter().map(|i| i.as_str().map(str::to_owned)).collect());
         if texts.is_none() {
-            self.fault(field, "must be an array of strings");
+            self.add_fault(field, "must be an array of strings");
         }
         texts
     }
@@ -133,7 +133,7 @@ mod tests {
             ),
         ] {
             let error = serde_json::from_str::<Read>(text).expect_err(text);
-            assert_eq!(fault(&error), expected, "{text}");
+            assert_eq!(describe_without_values(&error), expected, "{text}");
         }
     }
 }

@@ -78,7 +78,7 @@ pub fn examine<'a>(
     for document in &evidence.documents {
         documents::examine_pictures(document, &mut find);
         documents::examine_document(document, declared_country, today, &mut find);
-        is_uncertain |= documents::is_in_doubt(document, declared_country);
+        is_uncertain |= documents::has_uncertain_mrz(document, declared_country);
     }
     let wants_challenge =
         submission.via_bearer && submission.document_configuration(flow).biometric() == Biometric::Liveness;
@@ -167,7 +167,7 @@ impl Examination<'_> {
         } else {
             AttemptStatus::Failed
         };
-        let outcome = Outcome {
+        let outcome = ResponseInput {
             examination: self,
             findings: &findings,
             screening,
@@ -206,14 +206,14 @@ impl Examination<'_> {
 }
 
 /// The input of [`respond`].
-struct Outcome<'a> {
+struct ResponseInput<'a> {
     examination: &'a Examination<'a>,
     findings: &'a BTreeMap<Code, Source>,
     screening: &'a Screening,
     identity: &'a Identity,
 }
 
-impl Outcome<'_> {
+impl ResponseInput<'_> {
     /// The codes of a result object, in order of precedence.
     fn codes_of(&self, object: ResultObject) -> Vec<Code> {
         self.findings
@@ -244,7 +244,7 @@ fn examine_selfie(evidence: &Evidence, wants_challenge: bool, find: &mut impl Fn
     }
     let challenge_failed = selfie.challenge == Challenge::Failed;
     let challenge_missing = wants_challenge && selfie.challenge != Challenge::Passed;
-    if selfie.liveness == Liveness::Impossible || challenge_failed || challenge_missing {
+    if selfie.liveness == Liveness::Inconclusive || challenge_failed || challenge_missing {
         find(Code::LivenessIncomplete, Source::Ocr);
     }
     if selfie.liveness == Liveness::NotLive {
@@ -279,10 +279,10 @@ fn age_failure(flow: &Flow, submission: &Submission, evidence: &Evidence, today:
     let printed = evidence
         .documents
         .iter()
-        .find_map(|d| documents::first(d, |data| data.birth_date.as_deref()));
+        .find_map(|d| documents::first_value(d, |data| data.birth_date.as_deref()));
     // The uncertain reading already decides the outcome, so 2703 would report the same problem twice.
     let declared_country = submission.document_country();
-    let in_doubt = |document| documents::is_in_doubt(document, declared_country);
+    let in_doubt = |document| documents::has_uncertain_mrz(document, declared_country);
     if printed.is_none() && evidence.documents.iter().any(in_doubt) {
         return None;
     }

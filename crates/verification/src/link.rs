@@ -25,18 +25,18 @@ impl LinkRequest {
         let mut body = Body::new(body);
         let [user_id, group_id, flow_id] = ["userId", "groupId", "flowId"].map(|field| {
             if body.get(field).is_none() {
-                body.fault(field, "is required");
+                body.add_fault(field, "is required");
                 return String::new();
             }
             let Some(text) = body.text(field) else {
                 return String::new();
             };
             if text.trim().is_empty() {
-                body.fault(field, "cannot be empty");
+                body.add_fault(field, "cannot be empty");
             } else if field == "userId"
                 && let Some(reason) = external_user_id_fault(text)
             {
-                body.fault(field, reason);
+                body.add_fault(field, reason);
             }
             text.to_owned()
         });

@@ -148,7 +148,7 @@ pub fn distinct(names: impl IntoIterator<Item = ScreenedName>) -> Vec<ScreenedNa
 }
 
 /// Maximum number of hits that a combined screening lists. Its total counts all hits.
-const MOST_HITS: usize = 20;
+const MAX_HITS: usize = 20;
 
 /// Combines the screenings of several names, the submitted one first. An entry found by several names appears
 /// once, with its best score and all those names.
@@ -205,7 +205,7 @@ pub fn combine<'a>(screened: impl IntoIterator<Item = (&'a ScreenedName, Screeni
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
     let total = hits.len() + unlisted;
-    hits.truncate(MOST_HITS);
+    hits.truncate(MAX_HITS);
     Screening {
         results: hits,
         total,

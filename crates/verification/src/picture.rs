@@ -3,13 +3,13 @@
 
 use reference::DocumentType;
 
-use crate::evidence::{Liveness, SelfieEvidence, Shows};
+use crate::evidence::{Liveness, PictureContent, SelfieEvidence};
 use crate::hold::Hold;
 use crate::submission::Side;
 
 /// What an engine recognised a picture as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recognised {
+pub enum RecognisedType {
     /// No document.
     Nothing,
     /// A document whose type is uncertain.
@@ -25,18 +25,27 @@ pub enum Recognised {
 /// Whether a picture certainly shows something other than declared. `is_empty` means that neither text nor
 /// codes were read from it.
 #[must_use]
-pub fn shows(recognised: Recognised, is_empty: bool, declared: DocumentType, side: Side) -> Shows {
+pub fn picture_content(
+    recognised: RecognisedType,
+    is_empty: bool,
+    declared: DocumentType,
+    side: Side,
+) -> PictureContent {
     let other = match recognised {
         // Some backs have nothing but a barcode.
-        Recognised::Nothing => side == Side::Front || is_empty,
-        Recognised::Unknown => false,
-        Recognised::Passport => declared != DocumentType::Passport,
-        Recognised::Visa => true,
+        RecognisedType::Nothing => side == Side::Front || is_empty,
+        RecognisedType::Unknown => false,
+        RecognisedType::Passport => declared != DocumentType::Passport,
+        RecognisedType::Visa => true,
         // A card titled as a licence may be a learner's permit, which counts as ID_CARD. ID cards and
         // residence permits differ only in wording, which the issuers choose.
-        Recognised::Card => declared == DocumentType::Passport,
+        RecognisedType::Card => declared == DocumentType::Passport,
     };
-    if other { Shows::Other } else { Shows::Declared }
+    if other {
+        PictureContent::Other
+    } else {
+        PictureContent::Declared
+    }
 }
 
 /// How a selfie resembles the documents' pictures.
@@ -70,29 +79,29 @@ mod tests {
     fn only_what_is_certainly_something_else_is() {
         let types = [Passport, Drivers, IdCard, ResidencyCard];
         // recognised, empty, side → the declared types that the picture contradicts
-        let rows: &[(Recognised, bool, Side, &[DocumentType])] = &[
-            (Recognised::Nothing, true, Front, &types),
-            (Recognised::Nothing, false, Front, &types),
-            (Recognised::Nothing, true, Back, &types),
-            (Recognised::Nothing, false, Back, &[]),
-            (Recognised::Unknown, false, Front, &[]),
-            (Recognised::Unknown, true, Back, &[]),
+        let rows: &[(RecognisedType, bool, Side, &[DocumentType])] = &[
+            (RecognisedType::Nothing, true, Front, &types),
+            (RecognisedType::Nothing, false, Front, &types),
+            (RecognisedType::Nothing, true, Back, &types),
+            (RecognisedType::Nothing, false, Back, &[]),
+            (RecognisedType::Unknown, false, Front, &[]),
+            (RecognisedType::Unknown, true, Back, &[]),
             (
-                Recognised::Passport,
+                RecognisedType::Passport,
                 false,
                 Front,
                 &[Drivers, IdCard, ResidencyCard],
             ),
-            (Recognised::Visa, false, Front, &types),
-            (Recognised::Card, false, Front, &[Passport]),
+            (RecognisedType::Visa, false, Front, &types),
+            (RecognisedType::Card, false, Front, &[Passport]),
         ];
         for (recognised, is_empty, side, others) in rows {
             for declared in types {
                 let expected = match others.contains(&declared) {
-                    true => Shows::Other,
-                    false => Shows::Declared,
+                    true => PictureContent::Other,
+                    false => PictureContent::Declared,
                 };
-                let found = shows(*recognised, *is_empty, declared, *side);
+                let found = picture_content(*recognised, *is_empty, declared, *side);
                 assert_eq!(found, expected, "{recognised:?} {is_empty} {side:?} {declared:?}");
             }
         }

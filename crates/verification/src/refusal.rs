@@ -3,7 +3,7 @@
 
 /// The kind of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum RefusalKind {
     /// The request's content breaks a rule: 400.
     Invalid,
     /// A restricted jurisdiction: 403.
@@ -16,7 +16,7 @@ pub enum Reason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The kind of refusal.
-    pub reason: Reason,
+    pub reason: RefusalKind,
     /// One sentence.
     pub message: String,
     /// Every fault of the stage, for responses with `errors`.
@@ -31,7 +31,7 @@ impl Refusal {
     /// Message for invalid files.
     pub const FILE_VALIDATION_FAILED: &str = "File validation failed";
 
-    pub(crate) fn new(reason: Reason, message: impl Into<String>, errors: Vec<String>) -> Self {
+    pub(crate) fn new(reason: RefusalKind, message: impl Into<String>, errors: Vec<String>) -> Self {
         Self {
             reason,
             message: message.into(),
@@ -41,7 +41,7 @@ impl Refusal {
 
     /// 400 with `Validation failed`.
     pub fn validation(errors: Vec<String>) -> Self {
-        Self::new(Reason::Invalid, Self::VALIDATION_FAILED, errors)
+        Self::new(RefusalKind::Invalid, Self::VALIDATION_FAILED, errors)
     }
 
     /// `Ok` without faults, otherwise 400 with the message.
@@ -49,7 +49,7 @@ impl Refusal {
         if errors.is_empty() {
             Ok(())
         } else {
-            Err(Self::new(Reason::Invalid, message, errors))
+            Err(Self::new(RefusalKind::Invalid, message, errors))
         }
     }
 }

@@ -5,7 +5,7 @@
 use reference::{DocumentType, RESIDENCE_PERMIT_ISSUERS, RESTRICTED_JURISDICTIONS, UTOPIA, document_rule};
 
 use crate::flow::{Flow, PERSONAL_FIELDS};
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::submission::{FileField, MAX_FILE_BYTES, Side, Submission};
 
 /// Checks every stage, in order.
@@ -13,30 +13,30 @@ use crate::submission::{FileField, MAX_FILE_BYTES, Side, Submission};
 /// # Errors
 /// The first stage's refusal.
 pub fn check(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
-    meets_flow(flow, submission)?;
-    jurisdictions(flow, submission)?;
-    supported(submission)?;
-    files(submission)
+    check_flow(flow, submission)?;
+    check_jurisdictions(flow, submission)?;
+    check_supported(submission)?;
+    check_files(submission)
 }
 
 /// Checks that the submission has everything the Flow requests.
 ///
 /// # Errors
 /// 400 with one text per missing requirement.
-pub fn meets_flow(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
+pub fn check_flow(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
     let personal = submission.personal_configuration(flow);
     let mut missing: Vec<String> = PERSONAL_FIELDS
         .iter()
-        .filter(|field| personal.asks(field) && submission.get(field).is_none())
+        .filter(|field| personal.requests(field) && submission.get(field).is_none())
         .map(|field| format!("{field} is required"))
         .collect();
     let others_missing = !missing.is_empty();
-    let ssn_missing = personal.asks("ssn") && submission.get("ssn").is_none();
+    let ssn_missing = personal.requests("ssn") && submission.get("ssn").is_none();
     if ssn_missing {
         missing.push("Social Security Number is required".to_owned());
     }
     let before_documents = missing.len();
-    let wrong = documents(flow, submission, &mut missing);
+    let wrong = check_documents(flow, submission, &mut missing);
 
     // The contract gives a missing SSN, if nothing else is missing, the message for invalid fields.
     let documents_missing = missing.len() > before_documents;
@@ -50,7 +50,7 @@ pub fn meets_flow(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
 }
 
 /// Adds what is missing of documents and selfie. Returns the faults of document types that are not accepted.
-fn documents(flow: &Flow, submission: &Submission, missing: &mut Vec<String>) -> Vec<String> {
+fn check_documents(flow: &Flow, submission: &Submission, missing: &mut Vec<String>) -> Vec<String> {
     let configuration = submission.document_configuration(flow);
     let accepted = &configuration.document_types;
     let declared = &submission.document_types;
@@ -99,7 +99,7 @@ fn documents(flow: &Flow, submission: &Submission, missing: &mut Vec<String>) ->
 ///
 /// # Errors
 /// 403. If the Flow restricts the country, the message ends with `for this flow`.
-pub fn jurisdictions(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
+pub fn check_jurisdictions(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
     let of_permit_issuer = submission
         .document_country()
         .is_some_and(|c| issues_residence_permits(c, submission.sandbox));
@@ -125,7 +125,7 @@ pub fn jurisdictions(flow: &Flow, submission: &Submission) -> Result<(), Refusal
     }
     match errors.first().cloned() {
         None => Ok(()),
-        Some(message) => Err(Refusal::new(Reason::Restricted, message, errors)),
+        Some(message) => Err(Refusal::new(RefusalKind::Restricted, message, errors)),
     }
 }
 
@@ -138,7 +138,7 @@ fn issues_residence_permits(alpha3: &str, sandbox: bool) -> bool {
 /// # Errors
 /// 400 for a residence permit of a country that is not a listed issuer; 501 for a pair that is not supported
 /// yet.
-pub fn supported(submission: &Submission) -> Result<(), Refusal> {
+pub fn check_supported(submission: &Submission) -> Result<(), Refusal> {
     let Some(country) = submission.document_country() else {
         return Ok(());
     };
@@ -158,7 +158,7 @@ pub fn supported(submission: &Submission) -> Result<(), Refusal> {
         .collect();
     match errors.first().cloned() {
         None => Ok(()),
-        Some(message) => Err(Refusal::new(Reason::NotSupported, message, errors)),
+        Some(message) => Err(Refusal::new(RefusalKind::NotSupported, message, errors)),
     }
 }
 
@@ -166,7 +166,7 @@ pub fn supported(submission: &Submission) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// 400 `File validation failed`, naming each file.
-pub fn files(submission: &Submission) -> Result<(), Refusal> {
+pub fn check_files(submission: &Submission) -> Result<(), Refusal> {
     let mut errors = Vec::new();
     for (field, file) in &submission.files {
         let name = field.as_str();

@@ -190,27 +190,29 @@ fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<usize, D::
 /// The screening in a stored response cannot be read. The text contains no value of the response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the screening in the stored response cannot be read: {0}")]
-pub struct Unreadable(String);
+pub struct UnreadableScreening(String);
 
 impl StoredScreening {
     /// Reads the screening from a stored response's JSON.
     ///
     /// # Errors
     /// [`Unreadable`] if the response or a hit cannot be read, or if the status contradicts the hits.
-    pub fn of_response(response: &str) -> Result<Self, Unreadable> {
+    pub fn of_response(response: &str) -> Result<Self, UnreadableScreening> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Response {
             kyc_results: StoredScreening,
         }
-        let Response { kyc_results: read } =
-            serde_json::from_str(response).map_err(|error| Unreadable(crate::json::fault(&error)))?;
+        let Response { kyc_results: read } = serde_json::from_str(response)
+            .map_err(|error| UnreadableScreening(crate::json::describe_without_values(&error)))?;
         let contradicts = match read.status {
             KycStatus::Clear => read.results.iter().any(|hit| hit.matched),
             KycStatus::Match => read.results.is_empty(),
         };
         match contradicts || read.total < read.results.len() {
-            true => Err(Unreadable("its status or total contradicts its hits".into())),
+            true => Err(UnreadableScreening(
+                "its status or total contradicts its hits".into(),
+            )),
             false => Ok(read),
         }
     }

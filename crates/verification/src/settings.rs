@@ -117,7 +117,7 @@ impl Settings {
         if let (Some(band), Some(threshold)) = (settings.review_band, settings.match_threshold)
             && band > threshold
         {
-            body.fault("settings.reviewBand", "must not be above matchThreshold");
+            body.add_fault("settings.reviewBand", "must not be above matchThreshold");
         }
         body.finish()?;
         Ok(settings)
@@ -128,7 +128,7 @@ fn read<T>(body: &mut Body<'_>, field: &str, reason: &str, parse: impl Fn(&Value
     let value = body.get(field).filter(|value| !value.is_null())?;
     let parsed = parse(value);
     if parsed.is_none() {
-        body.fault(&format!("settings.{field}"), reason);
+        body.add_fault(&format!("settings.{field}"), reason);
     }
     parsed
 }

@@ -165,7 +165,7 @@ pub struct SessionBinding {
 
 /// Data about the request outside the form.
 #[derive(Debug, Clone)]
-pub struct Context<'a> {
+pub struct SubmissionContext<'a> {
     /// The current day in UTC.
     pub today: Date,
     /// Whether the caller uses the sandbox.
@@ -209,7 +209,7 @@ impl Submission {
     pub fn parse(
         texts: &BTreeMap<String, String>,
         files: BTreeMap<FileField, SubmittedFile>,
-        context: &Context<'_>,
+        context: &SubmissionContext<'_>,
     ) -> Result<Self, Refusal> {
         let mut errors = Vec::new();
         let mut kept = BTreeMap::new();
@@ -226,7 +226,7 @@ impl Submission {
                 errors.push(format!("{field} cannot be empty"));
                 continue;
             }
-            if let Some(reason) = fault(field, text, context) {
+            if let Some(reason) = field_fault(field, text, context) {
                 errors.push(format!("{field} - {reason}"));
             }
             kept.insert(field, text.to_owned());
@@ -238,7 +238,7 @@ impl Submission {
                 .and_then(|text| document_types(text))
                 .unwrap_or_default(),
             dob: kept.get("dob").and_then(|text| dates::parse_us(text)),
-            ocr_match: kept.get("ocrMatch").and_then(|text| flag(text)),
+            ocr_match: kept.get("ocrMatch").and_then(|text| parse_flag(text)),
             texts: kept,
             files,
             sandbox: context.sandbox,
@@ -351,7 +351,7 @@ pub(crate) fn external_user_id_fault(text: &str) -> Option<&'static str> {
 }
 
 /// The fault of a field's text, which is not empty.
-fn fault(field: &str, text: &str, context: &Context<'_>) -> Option<&'static str> {
+fn field_fault(field: &str, text: &str, context: &SubmissionContext<'_>) -> Option<&'static str> {
     let is_english = || text.bytes().all(|b| (0x20..0x7f).contains(&b));
     let (longest, too_long) = match field {
         "externalUserId" => return external_user_id_fault(text),
@@ -387,13 +387,13 @@ fn fault(field: &str, text: &str, context: &Context<'_>) -> Option<&'static str>
         "documentTypes" if document_types(text).is_none() => {
             Some("must be a comma-separated list of PASSPORT, DRIVERS, ID_CARD, RESIDENCY_CARD")
         }
-        "ocrMatch" if flag(text).is_none() => Some("must be true or false"),
+        "ocrMatch" if parse_flag(text).is_none() => Some("must be true or false"),
         _ if text.chars().any(char::is_control) => Some("must not contain control characters"),
         _ => None,
     }
 }
 
-fn flag(text: &str) -> Option<bool> {
+fn parse_flag(text: &str) -> Option<bool> {
     text.to_ascii_lowercase().parse().ok()
 }
 

@@ -22,13 +22,13 @@ pub struct ClearedListing {
 /// Whether a person's dispositions apply to an attempt. They do not if the person has a proven face and the
 /// attempt does not, because anyone can submit the same label.
 #[must_use]
-pub fn concerns(face_proven: bool, person_is_proven: bool) -> bool {
+pub fn dispositions_apply(face_proven: bool, person_is_proven: bool) -> bool {
     face_proven || !person_is_proven
 }
 
 /// The cleared listings that count. Where two people are required, a second person must have confirmed them.
 #[must_use]
-pub fn counting(cleared: Vec<ClearedListing>, needs_two: bool) -> Vec<ClearedListing> {
+pub fn effective_listings(cleared: Vec<ClearedListing>, needs_two: bool) -> Vec<ClearedListing> {
     cleared
         .into_iter()
         .filter(|listing| !needs_two || listing.is_confirmed)
@@ -52,7 +52,7 @@ pub fn listings(hit: &ScreeningHit) -> impl Iterator<Item = (&str, &str)> {
 
 /// Whether every listing of a hit is cleared by a reviewed hit with at least the same score.
 #[must_use]
-pub fn covers(cleared: &[ClearedListing], hit: &ScreeningHit) -> bool {
+pub fn is_covered(cleared: &[ClearedListing], hit: &ScreeningHit) -> bool {
     let score = score(hit);
     let is_cleared = |(list, entity_id): (&str, &str)| {
         cleared
@@ -67,12 +67,12 @@ pub fn covers(cleared: &[ClearedListing], hit: &ScreeningHit) -> bool {
 /// If every listed hit is covered but more hits exist than were listed, none is suppressed, because a match
 /// must always name a hit.
 #[must_use]
-pub fn apply(cleared: &[ClearedListing], screening: &Screening) -> (Screening, Vec<ScreeningHit>) {
+pub fn suppress_hits(cleared: &[ClearedListing], screening: &Screening) -> (Screening, Vec<ScreeningHit>) {
     let (suppressed, counted): (Vec<ScreeningHit>, Vec<ScreeningHit>) = screening
         .results
         .iter()
         .cloned()
-        .partition(|hit| covers(cleared, hit));
+        .partition(|hit| is_covered(cleared, hit));
     let unlisted = screening.unlisted();
     if counted.is_empty() && unlisted > 0 {
         return (screening.clone(), Vec::new());
@@ -108,8 +108,11 @@ mod tests {
         };
         let both = cleared("eu", "a", 9000);
         let known = vec![alone.clone(), both.clone()];
-        assert_eq!(counting(known.clone(), true), std::slice::from_ref(&both));
-        assert_eq!(counting(known, false), [alone, both]);
+        assert_eq!(
+            effective_listings(known.clone(), true),
+            std::slice::from_ref(&both)
+        );
+        assert_eq!(effective_listings(known, false), [alone, both]);
     }
 
     #[test]
@@ -120,7 +123,7 @@ mod tests {
             (false, false, true),
             (false, true, false),
         ] {
-            assert_eq!(concerns(face_proven, person_is_proven), expected);
+            assert_eq!(dispositions_apply(face_proven, person_is_proven), expected);
         }
     }
 
@@ -144,7 +147,7 @@ mod tests {
             (hit("", &["ofac"], 0.5), false),
             (hit("a", &["ofac"], f64::NAN), false),
         ] {
-            assert_eq!(covers(&known, &hit), expected, "{hit:?}");
+            assert_eq!(is_covered(&known, &hit), expected, "{hit:?}");
         }
     }
 
@@ -196,7 +199,7 @@ mod tests {
             ),
             ("none", &[], screening(vec![a.clone()], 1), (true, 1, 1, 0)),
         ] {
-            let (left, out) = apply(known, &screened);
+            let (left, out) = suppress_hits(known, &screened);
             assert_eq!(
                 (left.is_match(), left.total, left.results.len(), out.len()),
                 expected,
@@ -208,7 +211,7 @@ mod tests {
             ..screening(vec![a], 1)
         };
         assert!(
-            apply(&[], &unflagged).0.is_match(),
+            suppress_hits(&[], &unflagged).0.is_match(),
             "a hit that matches flags by itself"
         );
     }

@@ -32,7 +32,7 @@ const PEOPLE: [(&str, &str, &str, Date); 21] = [
 ];
 
 /// The index of the holder in attempts that cannot prove the face, so the face may appear in several of them.
-pub(crate) const UNPROVEN: usize = 19;
+pub(crate) const UNPROVEN_HOLDER: usize = 19;
 
 /// A holder by number.
 pub(crate) fn person(number: usize) -> Person {
@@ -52,9 +52,9 @@ pub(crate) const fn day(year: u16, month: u8, day: u8) -> Date {
 
 /// The document that is photographed.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum SpecimenDocument {
     /// No document is submitted.
-    Nothing,
+    NoDocument,
     Passport,
     LargeId,
     SmallId,
@@ -108,11 +108,11 @@ pub(crate) enum Fault {
 }
 
 /// One specimen of the table.
-pub(crate) struct Order {
+pub(crate) struct SpecimenSpec {
     pub(crate) name: &'static str,
     pub(crate) expect: &'static str,
     pub(crate) flow: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SpecimenDocument,
     pub(crate) fault: Fault,
     /// The index of the holder and of the face. A face that no attempt can prove may appear again. So may a
     /// face whose attempts all fail, under the same `externalUserId`.
@@ -120,52 +120,52 @@ pub(crate) struct Order {
 }
 
 #[rustfmt::skip]
-pub(crate) const ORDERS: [Order; 34] = [
-    order("pass-passport", "pass", "passport", Kind::Passport, Fault::None, 0),
-    order("pass-drivers", "pass", "licence", Kind::Licence, Fault::None, 1),
-    order("pass-id-card-td1", "pass", "any-document", Kind::SmallId, Fault::None, 2),
-    order("pass-id-card-td2", "pass", "any-document", Kind::LargeId, Fault::None, 3),
-    order("pass-residency-card", "pass", "residence", Kind::Permit, Fault::None, 4),
-    order("pass-liveness", "pass", "liveness", Kind::Passport, Fault::None, 7),
-    order("pass-age", "pass", "age-18-60", Kind::Passport, Fault::None, 8),
-    order("pass-data-only", "pass", "data-only", Kind::Nothing, Fault::None, 20),
-    order("2001-no-face-in-document", "2001", "passport", Kind::Passport, Fault::NoPortrait, UNPROVEN),
-    order("2003-document-corrupted", "2003", "passport", Kind::Passport, Fault::CutDocument, UNPROVEN),
-    order("2404-other-document-type", "2404", "passport", Kind::LargeId, Fault::OtherType, 18),
-    order("2101-no-face-in-selfie", "2101", "passport", Kind::Passport, Fault::EmptySelfie, UNPROVEN),
-    order("2103-selfie-corrupted", "2103", "passport", Kind::Passport, Fault::CutSelfie, UNPROVEN),
-    order("2104-screen-instead-of-person", "2104", "passport", Kind::Passport, Fault::Screen, UNPROVEN),
-    order("2105-selfie-too-poor", "2105", "passport", Kind::Passport, Fault::DimSelfie, UNPROVEN),
-    order("2203-two-faces-in-selfie", "2203", "passport", Kind::Passport, Fault::TwoInSelfie, UNPROVEN),
-    order("2201-other-person-passport", "2201", "passport", Kind::Passport, Fault::OtherSelfie, UNPROVEN),
-    order("2204-other-person-id-card", "2204", "any-document", Kind::SmallId, Fault::OtherSelfie, UNPROVEN),
-    order("2202-hardly-alike", "2202", "any-document", Kind::SmallId, Fault::UnlikeSelfie, 16),
-    order("2501-mrz-check-digits", "2501", "passport", Kind::Passport, Fault::BadCheckDigits, 5),
-    order("2511-no-mrz", "2511", "passport", Kind::Passport, Fault::NothingForMachines, 6),
-    order("2507-barcode-of-another-kind", "2507", "licence", Kind::Licence, Fault::ForeignBarcode, 15),
-    order("2512-no-barcode", "2512", "licence", Kind::Licence, Fault::NothingForMachines, 17),
-    order("2505-licence-sides-differ", "2505", "licence", Kind::Licence, Fault::OtherBack, 9),
-    order("2506-id-card-sides-differ", "2506", "any-document", Kind::SmallId, Fault::OtherBack, 10),
-    order("2508-other-country", "2508", "passport", Kind::Passport, Fault::OtherCountry, 11),
-    order("2509-passport-expired", "2509", "passport", Kind::Passport, Fault::Expired, 12),
-    order("2509-permit-expired", "2509", "residence", Kind::Permit, Fault::Expired, 6),
-    order("2502-mrz-differs", "2502", "passport", Kind::Passport, Fault::OtherSurnameSent, 13),
-    order("2502-barcode-differs", "2502", "licence", Kind::Licence, Fault::OtherSurnameSent, 5),
-    order("2504-print-differs", "2504", "passport", Kind::Passport, Fault::OtherPrint, 14),
-    order("2503-nothing-to-compare", "2503", "licence", Kind::Licence, Fault::Illegible, 15),
-    order("2701-too-young", "2701", "age-18-60", Kind::Passport, Fault::Minor, 16),
-    order("2703-no-birth-date", "2703", "age-18-60", Kind::Licence, Fault::Illegible, 17),
+pub(crate) const SPECIMEN_SPECS: [SpecimenSpec; 34] = [
+    order("pass-passport", "pass", "passport", SpecimenDocument::Passport, Fault::None, 0),
+    order("pass-drivers", "pass", "licence", SpecimenDocument::Licence, Fault::None, 1),
+    order("pass-id-card-td1", "pass", "any-document", SpecimenDocument::SmallId, Fault::None, 2),
+    order("pass-id-card-td2", "pass", "any-document", SpecimenDocument::LargeId, Fault::None, 3),
+    order("pass-residency-card", "pass", "residence", SpecimenDocument::Permit, Fault::None, 4),
+    order("pass-liveness", "pass", "liveness", SpecimenDocument::Passport, Fault::None, 7),
+    order("pass-age", "pass", "age-18-60", SpecimenDocument::Passport, Fault::None, 8),
+    order("pass-data-only", "pass", "data-only", SpecimenDocument::NoDocument, Fault::None, 20),
+    order("2001-no-face-in-document", "2001", "passport", SpecimenDocument::Passport, Fault::NoPortrait, UNPROVEN_HOLDER),
+    order("2003-document-corrupted", "2003", "passport", SpecimenDocument::Passport, Fault::CutDocument, UNPROVEN_HOLDER),
+    order("2404-other-document-type", "2404", "passport", SpecimenDocument::LargeId, Fault::OtherType, 18),
+    order("2101-no-face-in-selfie", "2101", "passport", SpecimenDocument::Passport, Fault::EmptySelfie, UNPROVEN_HOLDER),
+    order("2103-selfie-corrupted", "2103", "passport", SpecimenDocument::Passport, Fault::CutSelfie, UNPROVEN_HOLDER),
+    order("2104-screen-instead-of-person", "2104", "passport", SpecimenDocument::Passport, Fault::Screen, UNPROVEN_HOLDER),
+    order("2105-selfie-too-poor", "2105", "passport", SpecimenDocument::Passport, Fault::DimSelfie, UNPROVEN_HOLDER),
+    order("2203-two-faces-in-selfie", "2203", "passport", SpecimenDocument::Passport, Fault::TwoInSelfie, UNPROVEN_HOLDER),
+    order("2201-other-person-passport", "2201", "passport", SpecimenDocument::Passport, Fault::OtherSelfie, UNPROVEN_HOLDER),
+    order("2204-other-person-id-card", "2204", "any-document", SpecimenDocument::SmallId, Fault::OtherSelfie, UNPROVEN_HOLDER),
+    order("2202-hardly-alike", "2202", "any-document", SpecimenDocument::SmallId, Fault::UnlikeSelfie, 16),
+    order("2501-mrz-check-digits", "2501", "passport", SpecimenDocument::Passport, Fault::BadCheckDigits, 5),
+    order("2511-no-mrz", "2511", "passport", SpecimenDocument::Passport, Fault::NothingForMachines, 6),
+    order("2507-barcode-of-another-kind", "2507", "licence", SpecimenDocument::Licence, Fault::ForeignBarcode, 15),
+    order("2512-no-barcode", "2512", "licence", SpecimenDocument::Licence, Fault::NothingForMachines, 17),
+    order("2505-licence-sides-differ", "2505", "licence", SpecimenDocument::Licence, Fault::OtherBack, 9),
+    order("2506-id-card-sides-differ", "2506", "any-document", SpecimenDocument::SmallId, Fault::OtherBack, 10),
+    order("2508-other-country", "2508", "passport", SpecimenDocument::Passport, Fault::OtherCountry, 11),
+    order("2509-passport-expired", "2509", "passport", SpecimenDocument::Passport, Fault::Expired, 12),
+    order("2509-permit-expired", "2509", "residence", SpecimenDocument::Permit, Fault::Expired, 6),
+    order("2502-mrz-differs", "2502", "passport", SpecimenDocument::Passport, Fault::OtherSurnameSent, 13),
+    order("2502-barcode-differs", "2502", "licence", SpecimenDocument::Licence, Fault::OtherSurnameSent, 5),
+    order("2504-print-differs", "2504", "passport", SpecimenDocument::Passport, Fault::OtherPrint, 14),
+    order("2503-nothing-to-compare", "2503", "licence", SpecimenDocument::Licence, Fault::Illegible, 15),
+    order("2701-too-young", "2701", "age-18-60", SpecimenDocument::Passport, Fault::Minor, 16),
+    order("2703-no-birth-date", "2703", "age-18-60", SpecimenDocument::Licence, Fault::Illegible, 17),
 ];
 
 const fn order(
     name: &'static str,
     expect: &'static str,
     flow: &'static str,
-    kind: Kind,
+    kind: SpecimenDocument,
     fault: Fault,
     person: usize,
-) -> Order {
-    Order {
+) -> SpecimenSpec {
+    SpecimenSpec {
         name,
         expect,
         flow,
@@ -183,17 +183,17 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_begin_with_what_is_expected() {
-        let names: HashSet<_> = ORDERS.iter().map(|order| order.name).collect();
-        assert_eq!(names.len(), ORDERS.len());
-        for order in &ORDERS {
+        let names: HashSet<_> = SPECIMEN_SPECS.iter().map(|order| order.name).collect();
+        assert_eq!(names.len(), SPECIMEN_SPECS.len());
+        for order in &SPECIMEN_SPECS {
             assert!(order.name.starts_with(order.expect), "{}", order.name);
         }
     }
 
     #[test]
     fn a_face_that_passes_appears_nowhere_else() {
-        for order in ORDERS.iter().filter(|order| order.expect == "pass") {
-            let others = ORDERS.iter().filter(|other| other.name != order.name);
+        for order in SPECIMEN_SPECS.iter().filter(|order| order.expect == "pass") {
+            let others = SPECIMEN_SPECS.iter().filter(|other| other.name != order.name);
             assert!(
                 others.clone().all(|other| other.person != order.person),
                 "{}",

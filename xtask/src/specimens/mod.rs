@@ -90,7 +90,7 @@ fn recipe(models: &Path) -> Result<String> {
 
 /// Renders all specimens on all cores. Returns the names of the files, with the index and the recipe last.
 fn render(studio: &Studio, fonts: &Fonts, dir: &Path, recipe: &str) -> Result<Vec<String>> {
-    let orders = &cast::ORDERS;
+    let orders = &cast::SPECIMEN_SPECS;
     let next = Mutex::new(orders.iter().enumerate());
     let rendered = Mutex::new(Vec::new());
     let work = || {

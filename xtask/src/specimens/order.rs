@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use super::{
     Specimen, camera,
     canvas::{Canvas, Fonts},
-    cast::{Fault, Kind, ORDERS, Order, UNPROVEN, day, person},
+    cast::{Fault, SPECIMEN_SPECS, SpecimenDocument, SpecimenSpec, UNPROVEN_HOLDER, day, person},
     documents::{self, PORTRAIT},
     face::{Studio, View},
     licence, mrz,
     person::Person,
 };
 
-impl Order {
+impl SpecimenSpec {
     /// Renders the pictures and the request's fields.
     pub(crate) fn specimen(&self, studio: &Studio, fonts: &Fonts) -> Result<Specimen> {
         let mut holder = person(self.person);
@@ -41,7 +41,7 @@ impl Order {
             }
             add(field, bytes);
         }
-        if self.kind != Kind::Nothing {
+        if self.kind != SpecimenDocument::NoDocument {
             add("selfie", self.selfie(studio)?);
         }
         Ok(Specimen {
@@ -56,7 +56,7 @@ impl Order {
 
     /// The form fields and flat pictures of the document's sides.
     fn sides(&self, holder: &Person, studio: &Studio, fonts: &Fonts) -> Result<Vec<(&'static str, Picture)>> {
-        if self.kind == Kind::Nothing {
+        if self.kind == SpecimenDocument::NoDocument {
             return Ok(vec![]);
         }
         let portrait = self.portrait(studio)?;
@@ -64,13 +64,13 @@ impl Order {
         let mut machine = holder.clone();
         match self.fault {
             Fault::OtherPrint => printed.born = day(holder.born.year - 3, 6, 27),
-            Fault::OtherBack => machine = person(UNPROVEN),
+            Fault::OtherBack => machine = person(UNPROVEN_HOLDER),
             _ => {}
         }
         let number = |person: &Person| person.number.to_owned();
         Ok(match self.kind {
-            Kind::Nothing => vec![],
-            Kind::Passport => {
+            SpecimenDocument::NoDocument => vec![],
+            SpecimenDocument::Passport => {
                 let mut lines = mrz::td3(&machine);
                 if self.fault == Fault::BadCheckDigits {
                     lines[1] = wrong_check_digits(&lines[1]);
@@ -81,7 +81,7 @@ impl Order {
                     documents::passport(fonts, &printed, lines, &portrait),
                 )]
             }
-            Kind::LargeId => {
+            SpecimenDocument::LargeId => {
                 let front = documents::large_id_front(fonts, &printed, &mrz::td2(&machine), &portrait);
                 if self.fault == Fault::OtherType {
                     vec![("passportFront", front)]
@@ -92,8 +92,8 @@ impl Order {
                     ]
                 }
             }
-            Kind::SmallId | Kind::Permit => {
-                let (title, code, fields) = if self.kind == Kind::Permit {
+            SpecimenDocument::SmallId | SpecimenDocument::Permit => {
+                let (title, code, fields) = if self.kind == SpecimenDocument::Permit {
                     ("RESIDENCE PERMIT", "IR", ["residencyFront", "residencyBack"])
                 } else {
                     ("IDENTITY CARD", "I<", ["idCardFront", "idCardBack"])
@@ -102,7 +102,7 @@ impl Order {
                 let back = documents::small_id_back(fonts, title, &mrz::td1(&machine, code));
                 vec![(fields[0], front), (fields[1], back)]
             }
-            Kind::Licence => {
+            SpecimenDocument::Licence => {
                 let payload = match self.fault {
                     Fault::NothingForMachines | Fault::Illegible => None,
                     Fault::ForeignBarcode => {
@@ -215,11 +215,11 @@ impl Order {
 
     fn fields(&self, holder: &Person) -> Map<String, Value> {
         let document = match (self.kind, self.fault) {
-            (Kind::Nothing, _) => "",
-            (Kind::Passport, _) | (_, Fault::OtherType) => "PASSPORT",
-            (Kind::Licence, _) => "DRIVERS",
-            (Kind::Permit, _) => "RESIDENCY_CARD",
-            (Kind::SmallId | Kind::LargeId, _) => "ID_CARD",
+            (SpecimenDocument::NoDocument, _) => "",
+            (SpecimenDocument::Passport, _) | (_, Fault::OtherType) => "PASSPORT",
+            (SpecimenDocument::Licence, _) => "DRIVERS",
+            (SpecimenDocument::Permit, _) => "RESIDENCY_CARD",
+            (SpecimenDocument::SmallId | SpecimenDocument::LargeId, _) => "ID_CARD",
         };
         let surname = if self.fault == Fault::OtherSurnameSent {
             "Underwood"
@@ -236,7 +236,7 @@ impl Order {
             .split_once(' ')
             .map_or((holder.given, None), |(a, b)| (a, Some(b)));
         // The server identifies a provable face as one person, so that person always has the same user id.
-        let user = if self.person == UNPROVEN {
+        let user = if self.person == UNPROVEN_HOLDER {
             format!("specimen-{}", self.name)
         } else {
             format!("specimen-{}", holder.number.to_lowercase())
@@ -269,7 +269,7 @@ impl Order {
 
     /// A seed from the specimen's index in the table, so that each has different light and noise.
     fn seed(&self) -> u64 {
-        let position = ORDERS
+        let position = SPECIMEN_SPECS
             .iter()
             .position(|order| order.name == self.name)
             .unwrap_or(0);

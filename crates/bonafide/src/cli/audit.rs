@@ -9,7 +9,7 @@ use store::{merchants, operator_audit};
 use uuid::Uuid;
 
 use super::data;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// `bonafide audit`.
@@ -54,7 +54,7 @@ pub(super) fn run(command: AuditCommand) -> anyhow::Result<()> {
                     line["brokenAt"] = json!(seq);
                 }
             }
-            say(&line.to_string())
+            print_line(&line.to_string())
         };
         if merchant.is_none() {
             tell(

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chain::currency::Currency;
-use chain_sources::follow::{Follower, Following};
+use chain_sources::follow::{FollowProgress, Follower};
 use chain_sources::graph::{Graph, GraphError, Status};
 use chain_sources::ingest::{blk, load};
-use chain_sources::nodes::Place;
+use chain_sources::nodes::ChainEndpoint;
 use chain_sources::ondemand::Transport;
 use chain_sources::sources::{graph_folder, open_graph};
 use chain_sources::transport::HttpTransport;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use service::config::DataConfig;
 
 use super::errors::Unusable;
-use super::output::say;
+use super::output::print_line;
 
 /// The pause between two polls of a followed node.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -101,7 +101,7 @@ fn from_files(data: &Path, ingest: &Ingest, blocks: &Path) -> anyhow::Result<()>
     for file in &loaded.cut_files {
         eprintln!("{file} ends within a block; the rest comes with the next run");
     }
-    say(&serde_json::to_string(&loaded)?)
+    print_line(&serde_json::to_string(&loaded)?)
 }
 
 fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
@@ -112,7 +112,7 @@ fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
         .build()?;
     let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(runtime.handle().clone())?);
     let currency = ingest.currency;
-    let mut place = Place::new(currency, url, ingest.credentials.clone());
+    let mut place = ChainEndpoint::new(currency, url, ingest.credentials.clone());
     place.without_traces = ingest.without_traces;
     let node = place
         .node(transport)
@@ -123,7 +123,7 @@ fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
     let never = AtomicBool::new(false);
     if !ingest.follow {
         let state = follower.round(&never);
-        say(&serde_json::to_string(state)?)?;
+        print_line(&serde_json::to_string(state)?)?;
         return match &state.last_error {
             Some(error) => Err(anyhow::anyhow!("{error}")),
             None => Ok(()),
@@ -135,7 +135,7 @@ fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
         line["at"] = Value::Null;
         // A round without changes prints nothing. A closed stdout does not stop the follower.
         if line != last {
-            let _ = say(&json!(state).to_string());
+            let _ = print_line(&json!(state).to_string());
             last = line;
         }
     });
@@ -143,39 +143,39 @@ fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
 }
 
 /// The state of a graph that another process has open without recording its progress.
-const HELD: &str = "open in another process (a running server, or `chain ingest`), so it cannot be read here. The newest block is \
+const GRAPH_IN_USE: &str = "open in another process (a running server, or `chain ingest`), so it cannot be read here. The newest block is \
                     `exposures.asOfBlock` in that process's detailed responses. Stop the process to see more, or let the \
                     server follow the node (--chain-follow), which records its progress";
 
 /// The state of a chain's graph: from the graph itself, or from the last record of its follower.
-struct Known {
+struct GraphState {
     currency: Currency,
     /// `None` if another process has the graph open.
     status: Option<Status>,
-    following: Option<Following>,
+    following: Option<FollowProgress>,
 }
 
-fn known(data: &Path, currency: Currency) -> anyhow::Result<Option<Known>> {
+fn read_graph_state(data: &Path, currency: Currency) -> anyhow::Result<Option<GraphState>> {
     let folder = graph_folder(data, currency);
     if !folder.is_dir() {
         return Ok(None);
     }
     let status = match Graph::open(&folder, currency) {
         Ok(graph) => Some(graph.status()?),
-        Err(GraphError::Held) => None,
+        Err(GraphError::Locked) => None,
         Err(error) => {
             let folder = folder.display();
             return Err(anyhow::anyhow!("{folder} cannot be opened: {error}"));
         }
     };
-    Ok(Some(Known {
+    Ok(Some(GraphState {
         currency,
         status,
-        following: Following::read(data, currency),
+        following: FollowProgress::read(data, currency),
     }))
 }
 
-impl Known {
+impl GraphState {
     fn json(&self) -> Value {
         let mut value = match (&self.status, &self.following) {
             (Some(status), _) => json!(status),
@@ -223,15 +223,17 @@ impl Known {
 fn status(data: &Path, json: bool) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for currency in Currency::ALL {
-        all.extend(known(data, currency)?);
+        all.extend(read_graph_state(data, currency)?);
     }
     if json {
-        return say(&all.iter().map(Known::json).collect::<Value>().to_string());
+        return print_line(&all.iter().map(GraphState::json).collect::<Value>().to_string());
     }
     if all.is_empty() {
-        return say("There is no chain graph yet. Import one with `bonafide chain ingest CURRENCY BLOCKS`");
+        return print_line(
+            "There is no chain graph yet. Import one with `bonafide chain ingest CURRENCY BLOCKS`",
+        );
     }
-    all.iter().try_for_each(|known| say(&known.line()))
+    all.iter().try_for_each(|known| print_line(&known.line()))
 }
 
 #[cfg(test)]
@@ -243,7 +245,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         assert!(known(data.path(), Currency::Btc).unwrap().is_none());
         let graph = open_graph(&graph_folder(data.path(), Currency::Btc), Currency::Btc).unwrap();
-        let told = known(data.path(), Currency::Btc).unwrap().unwrap();
+        let told = read_graph_state(data.path(), Currency::Btc).unwrap().unwrap();
         assert_eq!(
             told.json(),
             json!({"currency": "btc", "tip": null, "held": true, "following": null})
@@ -252,8 +254,12 @@ mod tests {
 
         let following = json!({"currency": "btc", "node": "http://node", "tip": null, "nodeHeight": 7, "lag": 8,
             "appended": 0, "rolledBack": 0, "lastError": null, "at": "2026-01-01T00:00:00Z"});
-        std::fs::write(Following::file(data.path(), Currency::Btc), following.to_string()).unwrap();
-        let told = known(data.path(), Currency::Btc).unwrap().unwrap();
+        std::fs::write(
+            FollowProgress::file(data.path(), Currency::Btc),
+            following.to_string(),
+        )
+        .unwrap();
+        let told = read_graph_state(data.path(), Currency::Btc).unwrap().unwrap();
         assert_eq!(
             (&told.json()["held"], &told.json()["following"]),
             (&json!(true), &following)
@@ -265,7 +271,7 @@ mod tests {
         );
 
         drop(graph);
-        let told = known(data.path(), Currency::Btc).unwrap().unwrap();
+        let told = read_graph_state(data.path(), Currency::Btc).unwrap().unwrap();
         assert_eq!(
             (&told.json()["held"], &told.json()["blocks"]),
             (&json!(false), &json!(0))

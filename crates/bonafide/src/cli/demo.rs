@@ -21,7 +21,7 @@ use store::{Db, Scope};
 use uuid::Uuid;
 use verification::group::GroupStatus;
 
-use super::output::say;
+use super::output::print_line;
 
 const GROUP: &str = "Demo group";
 
@@ -93,7 +93,7 @@ pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
     demo.owner_link = Some(owner_link(app, demo.merchant_id).await?);
     let link = link(app, &demo).await?;
     write(&file, &demo)?;
-    say(&summary(&demo, &link))
+    print_line(&summary(&demo, &link))
 }
 
 /// A new link with which a person becomes an owner of the demo merchant. It revokes unused links of earlier

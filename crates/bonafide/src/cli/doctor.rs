@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use chain::currency::Currency;
 use chain::source::SourceError;
-use chain_sources::follow::Following;
+use chain_sources::follow::FollowProgress;
 use chain_sources::graph::{Graph, GraphError};
-use chain_sources::nodes::Place;
+use chain_sources::nodes::ChainEndpoint;
 use chain_sources::ondemand::{Budget, OnDemand, Transport, TransportError};
 use chain_sources::sources::graph_folder;
 use chain_sources::transport::HttpTransport;
@@ -29,7 +29,7 @@ use store::list_sets::{self, ListSet};
 use store::{Db, Error, Objects, Schema, durability, installation};
 
 use super::data;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// `bonafide doctor`: takes the settings of `serve`.
@@ -55,7 +55,7 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
                 "BAD "
             }
         };
-        say(&format!("{mark}  {:10} {}", check.name, check.text))
+        print_line(&format!("{mark}  {:10} {}", check.name, check.text))
     };
     report(checks::machine())?;
     report(checks::clock())?;
@@ -165,7 +165,7 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
             return None;
         }
     };
-    found.push(match unopened(&db, exists).await {
+    found.push(match count_unopened_keys(&db, exists).await {
         Ok(0) => checks::keys(&file),
         Ok(accounts) => Check::bad(
             key,
@@ -207,7 +207,7 @@ async fn power_cuts(db: &Db) -> Option<Check> {
 }
 
 /// The number of accounts whose keys the keyring cannot open.
-async fn unopened(db: &Db, exists: bool) -> Result<u64, Error> {
+async fn count_unopened_keys(db: &Db, exists: bool) -> Result<u64, Error> {
     if !exists {
         return Ok(0);
     }
@@ -267,24 +267,26 @@ fn graphs(config: &ServeConfig) -> Vec<Check> {
     let finding = |currency: Currency| {
         let known = match Graph::open(&graph_folder(data, currency), currency) {
             Ok(graph) => Ok(graph.newest()),
-            Err(GraphError::Held) => Following::read(data, currency)
+            Err(GraphError::Locked) => FollowProgress::read(data, currency)
                 .map(|following| following.tip)
-                .ok_or(GraphError::Held),
+                .ok_or(GraphError::Locked),
             Err(error) => Err(error),
         };
         match known {
             Ok(tip) => {
                 let is_followed = followed.iter().any(|place| place.currency == currency);
-                let following = is_followed.then(|| Following::read(data, currency)).flatten();
+                let following = is_followed
+                    .then(|| FollowProgress::read(data, currency))
+                    .flatten();
                 // The node is queried below, so the follower's last error does not matter here.
-                let following = following.map(|following| Following {
+                let following = following.map(|following| FollowProgress {
                     last_error: None,
                     ..following
                 });
-                let asked_anew = config.chains.asked_anew();
+                let asked_anew = config.chains.poll_interval();
                 chain_watch::graph(currency, tip.as_ref(), following.as_ref(), asked_anew, now).check
             }
-            Err(GraphError::Held) => Check::look(
+            Err(GraphError::Locked) => Check::look(
                 chain_watch::CHECK,
                 format!(
                     "{currency}: a running server has the graph open. Its Health page shows how current the graph is"
@@ -350,7 +352,7 @@ fn chains(config: &ServeConfig) -> Vec<Check> {
 }
 
 /// Describes the TLS certificate of a node or index; empty without TLS.
-fn certificate(place: &Place, transport: &HttpTransport) -> Result<String, String> {
+fn certificate(place: &ChainEndpoint, transport: &HttpTransport) -> Result<String, String> {
     let Some(address) = place.tls() else {
         return Ok(String::new());
     };
@@ -371,7 +373,7 @@ fn certificate(place: &Place, transport: &HttpTransport) -> Result<String, Strin
     }
 }
 
-fn index_finding(place: &Place, index: &OnDemand, certificate: &str) -> Check {
+fn index_finding(place: &ChainEndpoint, index: &OnDemand, certificate: &str) -> Check {
     let (currency, origin, kind) = (place.currency, place.origin(), index.name());
     let now = Timestamp::now().as_millisecond();
     match index.check() {

@@ -13,7 +13,7 @@ use service::config::DataConfig;
 use service::engines::open_models;
 
 use super::errors::Unusable;
-use super::output::say;
+use super::output::print_line;
 
 /// The longest line of a batch, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
@@ -50,7 +50,7 @@ pub(super) fn answer(
         return Err(Unusable(usage.to_owned()).into());
     }
     if !batch {
-        return given.iter().try_for_each(|line| say(&engine(line)));
+        return given.iter().try_for_each(|line| print_line(&engine(line)));
     }
     let mut input = std::io::stdin().lock();
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());

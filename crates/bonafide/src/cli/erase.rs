@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::data;
 use super::errors::Unusable;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// `bonafide erase`.
@@ -57,7 +57,7 @@ pub(super) fn run(command: &Erase) -> anyhow::Result<()> {
                 let facemaps: BTreeSet<Uuid> = found.iter().map(|applicant| applicant.facemap_id).collect();
                 match facemaps.into_iter().collect::<Vec<_>>().as_slice() {
                     [facemap] => *facemap,
-                    [] => match erasures::unfinished(&mut conn, scope, label).await? {
+                    [] => match erasures::find_unfinished(&mut conn, scope, label).await? {
                         Some(facemap) => facemap,
                         None => {
                             let other = applicants::by_external_user_id(&mut conn, other_mode(scope), label);
@@ -83,7 +83,7 @@ pub(super) fn run(command: &Erase) -> anyhow::Result<()> {
         let erased = erasure::erase(&data.db, &data.objects, scope, facemap, "command line")
             .await
             .map_err(|problem| anyhow!("{problem}"))?;
-        say(&json!({"facemapId": erased.facemap_id, "attempts": erased.attempts}).to_string())
+        print_line(&json!({"facemapId": erased.facemap_id, "attempts": erased.attempts}).to_string())
     })
 }
 

@@ -8,9 +8,9 @@ use chain_sources::graph::GraphError;
 pub(crate) struct Unusable(pub(crate) String);
 
 /// Adds to an error the alternative to use while another process, such as a server, has a chain's graph open.
-pub(crate) fn held(error: anyhow::Error, instead: &str) -> anyhow::Error {
+pub(crate) fn explain_graph_in_use(error: anyhow::Error, instead: &str) -> anyhow::Error {
     match error.downcast_ref() {
-        Some(GraphError::Held) => anyhow::anyhow!("{error:#}: {instead}"),
+        Some(GraphError::Locked) => anyhow::anyhow!("{error:#}: {instead}"),
         _ => error,
     }
 }

@@ -14,7 +14,7 @@ use store::{Scope, merchants};
 
 use super::data;
 use super::engines::ModelsArg;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// The longest time for decoding one selfie.
@@ -64,7 +64,7 @@ pub(super) fn run(command: &FacesCommand) -> anyhow::Result<()> {
                     .await
                     .map_err(|problem| anyhow!("account {}: {problem}", account.id))?;
                 let line = json!({"merchantId": account.id, "sandbox": sandbox, "renewed": done.renewed, "left": done.left});
-                say(&line.to_string())?;
+                print_line(&line.to_string())?;
             }
         }
         Ok(())

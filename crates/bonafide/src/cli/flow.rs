@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::data;
 use super::errors::Unusable;
-use super::output::{say, say_proposed};
+use super::output::{print_line, print_proposed};
 use super::runtime::block_on;
 
 /// `bonafide flow`.
@@ -86,9 +86,9 @@ pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
         };
         let flow_id = match made.map_err(Unusable)? {
             Saved::Done(flow) => flow.id,
-            Saved::Proposed => return say_proposed(file.json),
+            Saved::Proposed => return print_proposed(file.json),
         };
-        say(&if file.json {
+        print_line(&if file.json {
             json!({"flowId": flow_id}).to_string()
         } else {
             format!("flow {flow_id}")

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use clap::CommandFactory;
-use verification::four_eyes::{Act, State, needs_second};
+use verification::four_eyes::{Act, FourEyesScope, needs_second_person};
 
 use super::Cli;
 
@@ -95,7 +95,7 @@ fn no_command_lets_anybody_pass_alone() {
     let commands = commands();
     let known: BTreeSet<String> = COMMANDS.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(commands, known, "say above which act each command is");
-    let state = State {
+    let state = FourEyesScope {
         account: true,
         flow: true,
         any_flow: true,

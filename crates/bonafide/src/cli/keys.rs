@@ -10,7 +10,7 @@ use service::nodes::SILENT_MS;
 use store::{Db, Keyring, nodes};
 
 use super::data;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// `bonafide keys`.
@@ -57,7 +57,7 @@ async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
         "A new master key was added to {0}.\nBack {0} up now, copy it to every node, restart every server; then run `bonafide keys rewrap`.",
         file.display()
     );
-    say(&json!({"rotated": true}).to_string())
+    print_line(&json!({"rotated": true}).to_string())
 }
 
 async fn rewrap(db: &Db, force: bool) -> anyhow::Result<()> {
@@ -69,7 +69,7 @@ async fn rewrap(db: &Db, force: bool) -> anyhow::Result<()> {
         );
     }
     let (accounts, members) = master_keys::rewrap(db, &own).await?;
-    say(&json!({"accounts": accounts, "staff": members}).to_string())
+    print_line(&json!({"accounts": accounts, "staff": members}).to_string())
 }
 
 /// A server that reported recently and uses another keyring than this one.

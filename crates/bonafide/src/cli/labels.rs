@@ -11,7 +11,7 @@ use store::merchants;
 use uuid::Uuid;
 
 use super::data;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// `bonafide labels`.
@@ -94,8 +94,8 @@ pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
                     );
                 }
                 match imported {
-                    Ok(report) if json => say(&serde_json::to_string(&report)?)?,
-                    Ok(report) => say(&describe(&report))?,
+                    Ok(report) if json => print_line(&serde_json::to_string(&report)?)?,
+                    Ok(report) => print_line(&describe(&report))?,
                     Err(error) => {
                         refused += 1;
                         eprintln!("bonafide: {}: {error:#}", file.display());
@@ -113,18 +113,18 @@ pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
                 command.data.label_store(merchant)?.remove(&set)?,
                 "no set {set}: `bonafide labels status` shows them"
             );
-            say(&format!("{set} removed"))
+            print_line(&format!("{set} removed"))
         }
         Action::Status { json, merchant } => {
             let sets = command.data.label_store(merchant)?.status()?;
             if json {
-                return say(&serde_json::to_string(&sets)?);
+                return print_line(&serde_json::to_string(&sets)?);
             }
             if sets.is_empty() {
-                return say("No labels are imported: `bonafide labels import FILE…`");
+                return print_line("No labels are imported: `bonafide labels import FILE…`");
             }
             for set in sets {
-                say(&format!(
+                print_line(&format!(
                     "{:40} {:>8} labels, {} ended  imported {}",
                     set.set, set.labels, set.ended, set.imported_at
                 ))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use sanctions::import::Refusal;
+use sanctions::import::ImportRefusal;
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
 use service::config::DataConfig;
 use service::installation_acts::{self, InstallationAct, Shrinkage};
@@ -16,7 +16,7 @@ use service::problem::Problem;
 use store::Db;
 
 use super::data;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// `bonafide lists`.
@@ -74,14 +74,14 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
         Action::Status { json } => {
             let lists = data.list_store()?.status()?;
             if json {
-                return say(&serde_json::to_string(&lists)?);
+                return print_line(&serde_json::to_string(&lists)?);
             }
             if lists.is_empty() {
-                return say("No list is imported: `bonafide lists import FILE…`");
+                return print_line("No list is imported: `bonafide lists import FILE…`");
             }
             for list in lists {
                 let state = if list.active { "active" } else { "not active" };
-                say(&format!(
+                print_line(&format!(
                     "{:24} {:10} {:>8} entities  version {}  imported {}",
                     list.list, state, list.entities, list.version, list.imported_at
                 ))?;
@@ -114,7 +114,7 @@ async fn import_all(
                             report.list
                         )
                     })?;
-                say(&describe(&report))?;
+                print_line(&describe(&report))?;
             }
             Err(error) => {
                 refused += 1;
@@ -156,7 +156,7 @@ async fn import_guarded(
         Err(StoreError::Refused {
             list,
             version,
-            refusal: Refusal::Shrinks { before, after, .. },
+            refusal: ImportRefusal::Shrinks { before, after, .. },
             report,
         }) => Shrinkage {
             list,
@@ -199,7 +199,9 @@ async fn import_guarded(
 async fn remove(config: &DataConfig, list: &str) -> anyhow::Result<()> {
     let db = data::open(config).await?.db;
     if propose_removal(&db, list).await? {
-        return say("Proposed. Two operators must confirm it in the console, under \"Lists and models\".");
+        return print_line(
+            "Proposed. Two operators must confirm it in the console, under \"Lists and models\".",
+        );
     }
     let store = config.list_store()?;
     let _lock = store.lock()?;
@@ -211,7 +213,7 @@ async fn remove(config: &DataConfig, list: &str) -> anyhow::Result<()> {
         "no list {list}: `bonafide lists status` shows them"
     );
     PastWallets::remember(config, jiff::Timestamp::now().as_millisecond())?;
-    say(&format!("{list} removed"))
+    print_line(&format!("{list} removed"))
 }
 
 /// Proposes the removal of a list if an account or a Flow requires two people. Returns whether one does.

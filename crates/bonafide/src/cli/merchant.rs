@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::data;
 use super::errors::Unusable;
-use super::output::{say, say_proposed};
+use super::output::{print_line, print_proposed};
 use super::runtime::block_on;
 
 /// `bonafide merchant`.
@@ -87,18 +87,19 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 };
                 let (id, live, sandbox) = service::merchants::create(&db, name, status).await?;
                 if json {
-                    let shown = json!({"merchantId": id, "live": shown(&live), "sandbox": shown(&sandbox)});
-                    return say(&shown.to_string());
+                    let shown =
+                        json!({"merchantId": id, "live": key_json(&live), "sandbox": key_json(&sandbox)});
+                    return print_line(&shown.to_string());
                 }
-                say(&format!("merchant {id}"))?;
+                print_line(&format!("merchant {id}"))?;
                 for (mode, key) in [("live", live), ("sandbox", sandbox)] {
-                    say(&format!(
+                    print_line(&format!(
                         "{mode:8} key {}  secret {}",
                         key.key,
                         key.secret.expose_secret()
                     ))?;
                 }
-                say("The secrets are not shown again.")
+                print_line("The secrets are not shown again.")
             }
             Action::Approve { id } => set_status(&db, id, MerchantStatus::Approved).await,
             Action::Suspend { id } => set_status(&db, id, MerchantStatus::Suspended).await,
@@ -116,9 +117,9 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 }
                 let shown: serde_json::Map<_, _> = rotated
                     .iter()
-                    .map(|(mode, key)| ((*mode).to_owned(), shown(key)))
+                    .map(|(mode, key)| ((*mode).to_owned(), key_json(key)))
                     .collect();
-                say(&serde_json::Value::Object(shown).to_string())
+                print_line(&serde_json::Value::Object(shown).to_string())
             }
             Action::Set { id, settings } => {
                 let (logos, settings): (Vec<_>, Vec<_>) =
@@ -126,20 +127,20 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 let logo = logos.last().map(|setting| read_logo(setting)).transpose()?;
                 let logo = logo.as_ref().map(Option::as_deref);
                 match branding::set_with_logo(&db, id, &settings, logo).await {
-                    Ok(Some((merchant, Changed::Done))) => say(&merchant.settings),
-                    Ok(Some((_, Changed::Proposed))) => say_proposed(false),
+                    Ok(Some((merchant, Changed::Done))) => print_line(&merchant.settings),
+                    Ok(Some((_, Changed::Proposed))) => print_proposed(false),
                     Ok(None) => bail!("no such merchant: {id}"),
                     Err(LogoError::Unusable(text)) => Err(Unusable(text).into()),
                     Err(error) => Err(error.into()),
                 }
             }
             Action::Show { id } => match merchants::get(&mut db.read().await?, id).await? {
-                Some(merchant) => say(&described(&merchant).to_string()),
+                Some(merchant) => print_line(&described(&merchant).to_string()),
                 None => bail!("no such merchant: {id}"),
             },
             Action::List => {
                 for merchant in merchants::list(&mut db.read().await?).await? {
-                    say(&format!(
+                    print_line(&format!(
                         "{}  {:9}  {}",
                         merchant.id,
                         merchant.status.as_str(),
@@ -194,9 +195,9 @@ async fn set_status(db: &store::Db, id: Uuid, status: MerchantStatus) -> anyhow:
     if !found {
         bail!("no such merchant: {id}");
     }
-    say(status.as_str())
+    print_line(status.as_str())
 }
 
-fn shown(key: &NewCredential) -> serde_json::Value {
+fn key_json(key: &NewCredential) -> serde_json::Value {
     json!({"apiKey": key.key, "secret": key.secret.expose_secret()})
 }

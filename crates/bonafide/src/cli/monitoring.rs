@@ -19,8 +19,8 @@ use store::monitoring::{self as screenings, Screening};
 use uuid::Uuid;
 
 use super::data;
-use super::errors::{Unusable, held};
-use super::output::say;
+use super::errors::{Unusable, explain_graph_in_use};
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// `bonafide monitoring`.
@@ -42,7 +42,7 @@ enum Action {
         action: ProfileAction,
     },
     /// Repeat an earlier decision with the labels, block and profile of that day, and report the differences.
-    Replay(Again),
+    Replay(ReplayArgs),
 }
 
 #[derive(Subcommand)]
@@ -68,7 +68,7 @@ enum ProfileAction {
 }
 
 #[derive(Args)]
-struct Again {
+struct ReplayArgs {
     /// The screening's queryId.
     id: Uuid,
     /// The account.
@@ -125,7 +125,7 @@ async fn profile(data: &DataConfig, action: ProfileAction) -> anyhow::Result<()>
             let found = monitoring::profile(&mut db.read().await?, merchant, version).await;
             let found = found.map_err(|_| anyhow::anyhow!("the profile cannot be read"))?;
             let found = found.with_context(|| format!("no such version of account {merchant}'s profile"))?;
-            say(&serde_json::to_string_pretty(&found)?)
+            print_line(&serde_json::to_string_pretty(&found)?)
         }
         ProfileAction::Set { file, merchant } => {
             let text = std::fs::read_to_string(&file)
@@ -135,7 +135,7 @@ async fn profile(data: &DataConfig, action: ProfileAction) -> anyhow::Result<()>
                 "no account {merchant}"
             );
             match monitoring::set_profile(&db, merchant, &text).await {
-                Ok(version) => say(&json!({ "version": version }).to_string()),
+                Ok(version) => print_line(&json!({ "version": version }).to_string()),
                 Err(NotSet::Store(error)) => Err(error.into()),
                 Err(wrong) => Err(Unusable(format!("{}: {wrong}", file.display())).into()),
             }
@@ -143,7 +143,7 @@ async fn profile(data: &DataConfig, action: ProfileAction) -> anyhow::Result<()>
     }
 }
 
-fn replay(data: &DataConfig, again: &Again) -> anyhow::Result<()> {
+fn replay(data: &DataConfig, again: &ReplayArgs) -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -176,13 +176,13 @@ fn replay(data: &DataConfig, again: &Again) -> anyhow::Result<()> {
         "let the server that holds it do it: \"Repeat this decision\" in the portal, /portal/monitoring/{}",
         again.id
     );
-    let chains = chains.map_err(|error| held(error, &there))?;
+    let chains = chains.map_err(|error| explain_graph_in_use(error, &there))?;
     let (sets, lists) = (LabelSets::open(data)?, Lists::open(data)?);
     let settings = service::merchants::settings(&merchant).map_err(|problem| anyhow::anyhow!("{problem}"))?;
     let labels = AccountLabels::at_past(&sets, &lists, scope, &settings);
     let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
     let replay = decision.again(labels.map_err(ToString::to_string), &chains);
-    say(&serde_json::to_string(&replay)?)
+    print_line(&serde_json::to_string(&replay)?)
 }
 
 fn show(data: &DataConfig, list: List) -> anyhow::Result<()> {
@@ -208,7 +208,7 @@ fn show(data: &DataConfig, list: List) -> anyhow::Result<()> {
         };
         found
             .iter()
-            .try_for_each(|screening| say(&shown(screening).to_string()))
+            .try_for_each(|screening| print_line(&screening_json(screening).to_string()))
     })
 }
 
@@ -223,7 +223,7 @@ impl List {
     }
 }
 
-fn shown(screening: &Screening) -> Value {
+fn screening_json(screening: &Screening) -> Value {
     json!({
         "queryId": screening.id,
         "type": screening.kind,

@@ -4,7 +4,7 @@
 ///
 /// # Errors
 /// Fails if stdout cannot be written to, for example because its reader has closed the pipe.
-pub(crate) fn say(line: &str) -> anyhow::Result<()> {
+pub(crate) fn print_line(line: &str) -> anyhow::Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
@@ -13,8 +13,8 @@ pub(crate) fn say(line: &str) -> anyhow::Result<()> {
 }
 
 /// Reports that the change is only proposed and that two people must confirm it in the portal.
-pub(crate) fn say_proposed(json: bool) -> anyhow::Result<()> {
-    say(if json {
+pub(crate) fn print_proposed(json: bool) -> anyhow::Result<()> {
+    print_line(if json {
         r#"{"proposed":true}"#
     } else {
         "Proposed. Two people must confirm it in the portal, under \"Needs second approval\"."

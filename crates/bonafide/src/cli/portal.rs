@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::data;
 use super::errors::Unusable;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// `bonafide portal`.
@@ -85,8 +85,8 @@ pub(super) fn run(command: PortalCommand) -> anyhow::Result<()> {
         let NewLink { invitation, path } = made.map_err(|problem| anyhow::anyhow!("{problem}"))?;
         let link = format!("{}{path}", command.public_url.trim_end_matches('/'));
         if command.json {
-            return say(&json!({"link": link, "expiresAt": invitation.expires_at}).to_string());
+            return print_line(&json!({"link": link, "expiresAt": invitation.expires_at}).to_string());
         }
-        say(&link)
+        print_line(&link)
     })
 }

@@ -15,7 +15,7 @@ use verification::status::Decision;
 
 use super::data;
 use super::errors::Unusable;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// The most attempts that are listed at once.
@@ -113,11 +113,13 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
         let outcome = reviews::decide(&db, &FaceReplicas::default(), scope, &wish)
             .await
             .map_err(|problem| anyhow!("{problem}"))?;
-        say(&match outcome {
-            Outcome::Decided(status) => json!({"logId": log_id, "status": status}),
-            Outcome::Proposed => json!({"logId": log_id, "status": "pending", "proposed": true}),
-        }
-        .to_string())
+        print_line(
+            &match outcome {
+                Outcome::Decided(status) => json!({"logId": log_id, "status": status}),
+                Outcome::Proposed => json!({"logId": log_id, "status": "pending", "proposed": true}),
+            }
+            .to_string(),
+        )
     })
 }
 
@@ -173,14 +175,16 @@ async fn list(db: &Db, scopes: &[Scope]) -> anyhow::Result<()> {
                     "createdAt": iso(proposal.at),
                 })
             });
-            say(&json!({
-                "logId": attempt.log_id, "merchantId": scope.merchant_id, "isSandbox": scope.sandbox,
-                "externalUserId": attempt.external_user_id, "facemapId": attempt.facemap_id,
-                "flowName": attempt.flow_name, "codes": codes, "createdAt": iso(attempt.created_at),
-                "hits": stored_hits::hits(&attempt).map_err(|problem| anyhow!("{problem}"))?.0,
-                "proposal": proposal,
-            })
-            .to_string())?;
+            print_line(
+                &json!({
+                    "logId": attempt.log_id, "merchantId": scope.merchant_id, "isSandbox": scope.sandbox,
+                    "externalUserId": attempt.external_user_id, "facemapId": attempt.facemap_id,
+                    "flowName": attempt.flow_name, "codes": codes, "createdAt": iso(attempt.created_at),
+                    "hits": stored_hits::hits(&attempt).map_err(|problem| anyhow!("{problem}"))?.0,
+                    "proposal": proposal,
+                })
+                .to_string(),
+            )?;
         }
     }
     Ok(())

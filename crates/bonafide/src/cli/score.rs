@@ -14,7 +14,7 @@ use chain::sandbox;
 use chain::score::Request;
 use chain::source::SourceError;
 use chain::vectors;
-use chain_sources::sources::{Answered, ChainConfig, ChainSources};
+use chain_sources::sources::{ChainAnswer, ChainConfig, ChainSources};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use service::config::DataConfig;
@@ -23,8 +23,8 @@ use service::monitoring::{answer_body, status};
 use uuid::Uuid;
 
 use super::engines::{Source, answer};
-use super::errors::{Unusable, held};
-use super::output::say;
+use super::errors::{Unusable, explain_graph_in_use};
+use super::output::print_line;
 
 /// `bonafide score`.
 #[derive(Args)]
@@ -71,7 +71,7 @@ pub(crate) struct Score {
 const NO_LISTS: &str =
     "sanctions lists are not available: import one with `bonafide lists import`, or use --without-lists";
 /// What to do while a running server has the graph open.
-const HELD: &str = "ask the server that holds it, by its API or in the portal under \"Screen a wallet\", where an old \
+const GRAPH_IN_USE: &str = "ask the server that holds it, by its API or in the portal under \"Screen a wallet\", where an old \
                     decision's page makes it again (\"Repeat this decision\"); or stop the server first";
 /// The permitted members of an input line. Others are errors.
 const MEMBERS: [&str; 5] = ["type", "currency", "query", "report", "label"];
@@ -89,7 +89,7 @@ impl Score {
         let asked: Option<Currency> = self.currency.as_deref().and_then(|code| code.parse().ok());
         let chains = asked.as_ref().map_or(&Currency::ALL[..], std::slice::from_ref);
         let sources = ChainSources::open(&self.data.data, &self.chains, runtime.handle().clone(), chains)
-            .map_err(|error| held(error, HELD))?;
+            .map_err(|error| explain_graph_in_use(error, GRAPH_IN_USE))?;
         let common = self.data.label_store(None)?.load()?;
         let past = self.at.map(|_| PastWallets::open(&self.data)).transpose()?;
         let (listed, unlisted) = match Lists::open(&self.data)?.all_wallets(past) {
@@ -104,11 +104,11 @@ impl Score {
         let mut screener = Screener {
             asked: &self,
             sources,
-            labels: Known { listed, common, demo },
+            labels: LabelSources { listed, common, demo },
             profile: Profile::built_in(),
             unlisted,
-            told: HashSet::new(),
-            undrawn: None,
+            warned: HashSet::new(),
+            picture_error: None,
         };
         let given = self.query.as_ref().map(|query| {
             let kind = if self.transaction {
@@ -126,7 +126,7 @@ impl Score {
             |line| screener.answer(line).to_string(),
         )?;
         // The score was already printed, but the requested picture failed.
-        screener.undrawn.map_or(Ok(()), Err)
+        screener.picture_error.map_or(Ok(()), Err)
     }
 }
 
@@ -134,14 +134,14 @@ impl Score {
 struct Screener<'a> {
     asked: &'a Score,
     sources: ChainSources,
-    labels: Known,
+    labels: LabelSources,
     profile: Profile,
     /// Why no address may be reported as clean.
     unlisted: Option<&'static str>,
     /// Chains for which the warning about missing histories was already printed.
-    told: HashSet<Currency>,
+    warned: HashSet<Currency>,
     /// Why the picture could not be drawn.
-    undrawn: Option<anyhow::Error>,
+    picture_error: Option<anyhow::Error>,
 }
 
 impl Screener<'_> {
@@ -156,7 +156,7 @@ impl Screener<'_> {
                 Err(_) => Err(anyhow::anyhow!("there is no score to draw")),
             };
             let unwritten = || format!("--svg: {} was not written", file.display());
-            self.undrawn = drawn.with_context(unwritten).err();
+            self.picture_error = drawn.with_context(unwritten).err();
         }
         match answered {
             Ok((query, answered)) => answer_body(Uuid::now_v7(), &query, &answered),
@@ -164,7 +164,7 @@ impl Screener<'_> {
         }
     }
 
-    fn screen(&mut self, query: &Query) -> Result<Answered, Failed> {
+    fn screen(&mut self, query: &Query) -> Result<ChainAnswer, Failed> {
         if let Some(failure) = sandbox::failure(&query.bytes()).filter(|_| self.asked.sandbox) {
             return Err(failed(&failure.into()));
         }
@@ -176,11 +176,11 @@ impl Screener<'_> {
         request.as_of_time = self.asked.at.is_some();
         request.at = self.asked.at.unwrap_or(request.at);
         let screened = self.sources.screen(&self.labels, &self.profile, &request);
-        let known = self.sources.know(query.currency);
+        let known = self.sources.has_source(query.currency);
         match screened {
             Ok(answered) => {
                 if let Some(why) = untraced(&answered, query.currency, known)
-                    && (known || self.told.insert(query.currency))
+                    && (known || self.warned.insert(query.currency))
                 {
                     eprintln!("bonafide: answered by labels alone, no funds were traced: {why}");
                 }
@@ -203,7 +203,7 @@ impl Screener<'_> {
 }
 
 /// Why no funds were traced; `None` if some were.
-fn untraced(answered: &Answered, currency: Currency, known: bool) -> Option<String> {
+fn untraced(answered: &ChainAnswer, currency: Currency, known: bool) -> Option<String> {
     let screen = answered.own().filter(|screen| screen.traces.is_empty())?;
     match &screen.failed {
         _ if !known => Some(unconnected(currency)),
@@ -222,13 +222,13 @@ fn unconnected(currency: Currency) -> String {
 }
 
 /// The lists' wallets, the common label sets, and on request the sandbox's demo addresses.
-struct Known {
+struct LabelSources {
     listed: Option<Wallets>,
     common: LabelIndex,
     demo: Option<LabelIndex>,
 }
 
-impl Labels for Known {
+impl Labels for LabelSources {
     fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
         let mut said = self.common.labels(chain, address, at);
         if let Some(demo) = &self.demo {
@@ -237,7 +237,7 @@ impl Labels for Known {
         if let Some(listed) = &self.listed {
             said.extend(listed.labels(chain, address, at));
         }
-        chain::labels::together(said)
+        chain::labels::combine_labels(said)
     }
 
     fn version(&self) -> String {
@@ -271,7 +271,7 @@ fn failed(error: &SourceError) -> Failed {
     (status(error), error.to_string())
 }
 
-fn draw(file: &Path, query: &Query, answered: &Answered, profile: &Profile) -> anyhow::Result<()> {
+fn draw(file: &Path, query: &Query, answered: &ChainAnswer, profile: &Profile) -> anyhow::Result<()> {
     let screen = answered.own().context(
         "the score is from a vendor that does not report the flow of funds, so there is nothing to draw",
     )?;
@@ -292,7 +292,7 @@ fn run_vectors(file: &Path) -> anyhow::Result<()> {
                 json!({"name": outcome.name, "error": {"status": 400, "message": error.to_string()}})
             }
         };
-        say(&line.to_string())?;
+        print_line(&line.to_string())?;
     }
     Ok(())
 }

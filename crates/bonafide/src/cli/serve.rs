@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use chain::currency::Currency;
-use chain_sources::follow::Running;
+use chain_sources::follow::FollowerThreads;
 use chain_sources::sources::ChainSources;
-use http_server::hosts::Hosts;
+use http_server::hosts::HostConnections;
 use http_server::listener::{self, Limits};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use service::accounts::joining;
@@ -116,7 +116,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     tokio::spawn(service::list_watch::watch(Arc::clone(&app)));
     tokio::spawn(service::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(service::webhooks::run(Arc::clone(&app)));
-    let following = Running::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
+    let following = FollowerThreads::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
     tokio::spawn(service::chain_watch::run(Arc::clone(&app)));
     tokio::spawn(service::nodes::run(Arc::clone(&app)));
     // The handler is installed before serving starts. Otherwise an early SIGTERM would end the process
@@ -177,11 +177,11 @@ fn connection_limits(config: &ServeConfig) -> Limits {
 }
 
 /// The connections per host.
-fn hosts(config: &ServeConfig) -> Hosts {
+fn hosts(config: &ServeConfig) -> HostConnections {
     let share = config
         .connections_per_host
         .unwrap_or((config.connections / 4).max(16));
-    Hosts::new(share as usize, config.trusted_proxies.clone())
+    HostConnections::new(share as usize, config.trusted_proxies.clone())
 }
 
 /// Serves until a signal to stop, then gives running requests time to finish.

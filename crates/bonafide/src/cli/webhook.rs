@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::data;
 use super::errors::Unusable;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// The default number of events listed.
@@ -65,7 +65,7 @@ pub(super) fn run(command: WebhookCommand) -> anyhow::Result<()> {
         match command.action {
             Action::List { limit } => {
                 for event in outbox::list(&mut db.read().await?, scope, limit).await? {
-                    say(&json!({
+                    print_line(&json!({
                         "id": event.id, "flowId": event.flow_id, "type": event.kind, "tries": event.tries,
                         "createdAt": iso(event.created_at), "deliveredAt": event.delivered_at.map(iso),
                         "nextTryAt": event.next_try_at.map(iso), "status": event.last_status, "error": event.last_error,
@@ -78,23 +78,23 @@ pub(super) fn run(command: WebhookCommand) -> anyhow::Result<()> {
                 if !app_webhooks::resend_alone(&db, scope, event).await? {
                     return Err(Unusable("no such event in this account and mode".into()).into());
                 }
-                say(&json!({"id": event, "due": true}).to_string())
+                print_line(&json!({"id": event, "due": true}).to_string())
             }
             Action::Test { flow } => {
                 let id = app_webhooks::test(&db, scope, flow)
                     .await
                     .map_err(|problem| Unusable(problem.to_string()))?;
-                say(&json!({"id": id, "type": "webhook.test"}).to_string())
+                print_line(&json!({"id": id, "type": "webhook.test"}).to_string())
             }
             Action::Secret { flow } => {
                 let endpoint = app_webhooks::endpoint(&db, scope, flow).await?;
-                say(endpoint.ok_or_else(no_flow)?.secret.expose_secret())
+                print_line(endpoint.ok_or_else(no_flow)?.secret.expose_secret())
             }
             Action::Rotate { flow } => {
                 let secret = app_webhooks::rotate_alone(&db, scope, flow)
                     .await
                     .map_err(|_| no_flow())?;
-                say(secret.expose_secret())
+                print_line(secret.expose_secret())
             }
         }
     })

@@ -36,7 +36,7 @@ const MISSING: u8 = 0x17;
 const OUT_OF_SCALE: u8 = 0x18;
 const ONCE_BROKEN: u8 = 0x19;
 const MEMBER_OF_OTHER_TYPE: u8 = 0x1a;
-const WHEN_TOLD: u8 = 0x1b;
+const ON_RELEASE: u8 = 0x1b;
 
 async fn vendor(
     State((asked, tell)): State<(Arc<AtomicUsize>, Arc<Notify>)>,
@@ -61,7 +61,7 @@ async fn vendor(
         .replace("\"held\":0", "\"held\":340282366920938463463374607431768211456");
     match number {
         NEVER => std::future::pending().await,
-        WHEN_TOLD => {
+        ON_RELEASE => {
             tell.notified().await;
             good.into_response()
         }
@@ -86,14 +86,14 @@ async fn vendor(
     }
 }
 
-struct Played {
+struct SimulatedVendor {
     origin: String,
     asked: Arc<AtomicUsize>,
     /// Lets the vendor respond about [`WHEN_TOLD`].
     tell: Arc<Notify>,
 }
 
-async fn play() -> Played {
+async fn play() -> SimulatedVendor {
     let (asked, tell) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
     let router = Router::new()
         .route("/v1/{query}", get(vendor))
@@ -101,10 +101,10 @@ async fn play() -> Played {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });
-    Played { origin, asked, tell }
+    SimulatedVendor { origin, asked, tell }
 }
 
-fn described(played: &Played, folder: &std::path::Path, change: &Value) -> Value {
+fn described(played: &SimulatedVendor, folder: &std::path::Path, change: &Value) -> Value {
     let secret = folder.join("token");
     std::fs::write(&secret, format!("{SECRET}\n")).unwrap();
     let mut config = json!({
@@ -137,7 +137,7 @@ on_both!(a_query_whose_client_hangs_up_is_recorded, |backend| {
     let played = play().await;
     let file = json!({"upstreams": [described(&played, folder.path(), &json!({}))]});
     let (server, key) = serving(backend, &file, folder.path()).await;
-    let query = detailed(&stranger(WHEN_TOLD));
+    let query = detailed(&stranger(ON_RELEASE));
     let send = || {
         let request = server.request(reqwest::Method::POST, PATH, &key);
         request.header("Idempotency-Key", "hangs up").json(&query).send()
@@ -241,7 +241,7 @@ on_both!(a_vendor_answers_where_our_own_sources_have_none, |backend| {
 on_both!(vendors_can_come_first_and_fall_back, |backend| {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (play().await, play().await);
-    let nobody = Played {
+    let nobody = SimulatedVendor {
         origin: "http://127.0.0.1:9".into(),
         asked: Arc::default(),
         tell: Arc::default(),

@@ -11,7 +11,7 @@ use chain::screen::{Request, Subject, screen_address};
 use chain::source::{Source, Window};
 use serde_json::{Value, json};
 
-use super::played::{Played, Sent, canonical, plain};
+use super::fake_node::{FakeNode, FakeTransaction, canonical, plain};
 use super::quantity::number;
 use super::tests::{Known, told};
 use super::*;
@@ -22,7 +22,7 @@ use crate::rpc::Rpc;
 type Refuses = dyn Fn(u64, u64, usize) -> Option<(i64, &'static str)> + Send + Sync;
 
 struct Node {
-    played: Played,
+    played: FakeNode,
     refuses: Box<Refuses>,
     /// The largest batch of calls.
     batch: usize,
@@ -34,12 +34,12 @@ struct Node {
 
 impl Node {
     fn new(
-        blocks: Vec<Vec<Sent>>,
+        blocks: Vec<Vec<FakeTransaction>>,
         stretch: u64,
         refuses: impl Fn(u64, u64, usize) -> Option<(i64, &'static str)> + Send + Sync + 'static,
     ) -> Node {
         Node {
-            played: Played::stretched(blocks, stretch),
+            played: FakeNode::stretched(blocks, stretch),
             refuses: Box::new(refuses),
             batch: 1000,
             chokes: None,
@@ -117,8 +117,8 @@ impl Transport for Node {
 }
 
 /// A transaction between two others in which a token moves.
-fn token(from: u8, to: u8) -> Sent {
-    Sent {
+fn token(from: u8, to: u8) -> FakeTransaction {
+    FakeTransaction {
         tokens: vec![(from, to, 5)],
         plain: false,
         ..plain(0x41, 0x42, 0)
@@ -127,7 +127,7 @@ fn token(from: u8, to: u8) -> Sent {
 
 /// The mixer pays 4, and 4 pays 3. Account 3 receives or sends tokens before, between and after these
 /// payments.
-fn blocks() -> Vec<Vec<Sent>> {
+fn blocks() -> Vec<Vec<FakeTransaction>> {
     vec![
         vec![],
         vec![token(6, 3)],
@@ -375,7 +375,7 @@ fn a_trace_sees_the_same_whatever_node_tells_it() {
         let whole = source.history(&canonical(3), window).unwrap();
         assert_eq!(whole.tokens_unseen_to.is_some(), limit == 0);
         let [logs, _] = node.asked();
-        let traced = source.latest(&canonical(3), window).unwrap();
+        let traced = source.trace_history(&canonical(3), window).unwrap();
         assert_eq!(node.asked()[0], logs);
         traced
     });

@@ -28,7 +28,7 @@ const PARTS: u32 = 3;
 type Range = (u64, u64);
 
 /// The result of a search of logs.
-pub(super) struct Logged {
+pub(super) struct LogSearchResult {
     /// Transactions that moved tokens of the account.
     pub(super) places: Places,
     /// The newest block that was not searched; `None` when all blocks were searched.
@@ -74,7 +74,7 @@ pub(super) fn search(
     limit: usize,
     at_once: bool,
     quick: Duration,
-) -> Logged {
+) -> LogSearchResult {
     let topic = format!("0x{digits:0>64}");
     let mut search = Search {
         rpc,
@@ -88,7 +88,7 @@ pub(super) fn search(
     } else {
         search.in_ranges(newest, limit, quick)
     };
-    Logged {
+    LogSearchResult {
         places: search.places,
         unseen_to: waiting.iter().map(|(_, to)| *to).max(),
         at_once,

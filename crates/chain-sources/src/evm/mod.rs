@@ -7,6 +7,8 @@
 //! are 256-bit integers throughout.
 
 #[cfg(test)]
+mod fake_node;
+#[cfg(test)]
 mod log_tests;
 mod logs;
 mod node;
@@ -14,8 +16,6 @@ mod otterscan;
 #[cfg(test)]
 mod otterscan_tests;
 mod places;
-#[cfg(test)]
-mod played;
 mod provider;
 mod quantity;
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct EvmNode {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ToldBlock {
+struct RpcBlock {
     hash: String,
     parent_hash: String,
     number: String,
@@ -36,7 +36,7 @@ struct ToldBlock {
 }
 
 #[derive(Deserialize)]
-struct ToldHeader {
+struct RpcHeader {
     hash: String,
 }
 
@@ -57,7 +57,7 @@ impl EvmNode {
         }
     }
 
-    fn receipts(&self, calls: &Calls<'_>, block: &ToldBlock) -> Result<Vec<ToldReceipt>, SourceError> {
+    fn receipts(&self, calls: &Calls<'_>, block: &RpcBlock) -> Result<Vec<ToldReceipt>, SourceError> {
         if block.transactions.is_empty() {
             return Ok(Vec::new());
         }
@@ -79,7 +79,7 @@ impl EvmNode {
     }
 
     /// The trace of each transaction in a block, in the block's order.
-    fn traces(&self, calls: &Calls<'_>, block: &ToldBlock) -> Result<Vec<Inner>, SourceError> {
+    fn traces(&self, calls: &Calls<'_>, block: &RpcBlock) -> Result<Vec<Inner>, SourceError> {
         let frames = self
             .rpc
             .call::<Vec<Flat>>(calls, "trace_block", json!([block.number]));
@@ -134,13 +134,13 @@ impl Node for EvmNode {
     fn hash_at(&self, height: u64) -> Result<Option<String>, SourceError> {
         let calls = Calls::new(&*self.transport, PER_BLOCK);
         let params = json!([quantity(height), false]);
-        let header: Option<ToldHeader> = self.rpc.call(&calls, "eth_getBlockByNumber", params)?;
+        let header: Option<RpcHeader> = self.rpc.call(&calls, "eth_getBlockByNumber", params)?;
         Ok(header.map(|header| header.hash))
     }
 
     fn block(&self, height: u64, hash: &str) -> Result<NewBlock, SourceError> {
         let calls = Calls::new(&*self.transport, PER_BLOCK);
-        let told: Option<ToldBlock> = self.rpc.call(&calls, "eth_getBlockByHash", json!([hash, true]))?;
+        let told: Option<RpcBlock> = self.rpc.call(&calls, "eth_getBlockByHash", json!([hash, true]))?;
         let told = told.ok_or_else(|| nonsense("the block is gone"))?;
         let time = milliseconds(&told.timestamp)?;
         let receipts = self.receipts(&calls, &told)?;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use chain::source::{Source, SourceError, Window};
 
-use super::played::{Played, Sent, Traces, canonical, plain};
+use super::fake_node::{FakeNode, FakeTransaction, Traces, canonical, plain};
 use super::tests::index;
 
 #[test]
 fn the_index_of_otterscan_lists_addresses_too() {
     // A block has 60 payments, which is more than one page.
-    let full: Vec<Sent> = (0..60).map(|_| plain(1, 4, 1)).collect();
+    let full: Vec<FakeTransaction> = (0..60).map(|_| plain(1, 4, 1)).collect();
     let blocks = vec![
         vec![plain(1, 4, 1)],
         full,
@@ -18,9 +18,9 @@ fn the_index_of_otterscan_lists_addresses_too() {
         vec![],
     ];
     for (largest, known) in [(25, None), (100, Some(62)), (10, None)] {
-        let played = Arc::new(Played {
+        let played = Arc::new(FakeNode {
             otterscan: Some(largest),
-            ..Played::new(blocks.clone(), Traces::Parity)
+            ..FakeNode::new(blocks.clone(), Traces::Parity)
         });
         let index = index(&played);
         assert_eq!(index.check().unwrap().1, largest > 10);
@@ -55,14 +55,14 @@ fn the_index_of_otterscan_lists_addresses_too() {
 #[test]
 fn a_search_of_traces_that_breaks_off_leaves_nothing_behind() {
     // The first side has more transactions than a page. None of them may remain in the list.
-    let sent: Vec<Vec<Sent>> = (0..60).map(|_| vec![plain(4, 3, 1)]).collect();
+    let sent: Vec<Vec<FakeTransaction>> = (0..60).map(|_| vec![plain(4, 3, 1)]).collect();
     let paid = vec![vec![plain(1, 4, 100)]];
     let blocks = [paid, sent].concat();
     let played = |otterscan| {
-        Arc::new(Played {
+        Arc::new(FakeNode {
             otterscan,
             one_sided: true,
-            ..Played::new(blocks.clone(), Traces::Parity)
+            ..FakeNode::new(blocks.clone(), Traces::Parity)
         })
     };
     let window = Window {

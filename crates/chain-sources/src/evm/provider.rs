@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::logs::{self, Logged};
+use super::logs::{self, LogSearchResult};
 use super::otterscan;
 use super::places::Places;
 use super::quantity::{milliseconds, nonsense, number};
@@ -47,7 +47,7 @@ pub struct Evm {
 }
 
 #[derive(Deserialize)]
-struct ToldHeader {
+struct RpcHeader {
     hash: String,
     number: String,
     timestamp: String,
@@ -118,7 +118,7 @@ impl Evm {
     }
 
     /// Searches for the transactions in which an account sent or received tokens.
-    fn logged(&self, calls: &Calls<'_>, digits: &str, newest: u64, limit: usize) -> Logged {
+    fn logged(&self, calls: &Calls<'_>, digits: &str, newest: u64, limit: usize) -> LogSearchResult {
         let at_once = self.searches_whole.load(Ordering::Relaxed);
         let logged = calls.with_part(TOKENS_PART, |calls| {
             logs::search(&self.rpc, calls, digits, newest, limit, at_once, self.quick)
@@ -205,7 +205,7 @@ impl Evm {
             .iter()
             .map(|hash| ("eth_getBlockByHash", json!([hash, false])))
             .collect();
-        let headers: Vec<Option<ToldHeader>> = self.rpc.batch(calls, &asked)?;
+        let headers: Vec<Option<RpcHeader>> = self.rpc.batch(calls, &asked)?;
         headers
             .into_iter()
             .flatten()
@@ -213,9 +213,9 @@ impl Evm {
             .collect()
     }
 
-    fn header(&self, calls: &Calls<'_>) -> Result<ToldHeader, SourceError> {
+    fn header(&self, calls: &Calls<'_>) -> Result<RpcHeader, SourceError> {
         let params = json!(["latest", false]);
-        let header: Option<ToldHeader> = self.rpc.call(calls, "eth_getBlockByNumber", params)?;
+        let header: Option<RpcHeader> = self.rpc.call(calls, "eth_getBlockByNumber", params)?;
         header.ok_or_else(|| nonsense("it has no block"))
     }
 }
@@ -245,7 +245,7 @@ impl Provider for Evm {
         })
     }
 
-    fn knows_addresses(&self, calls: &Calls<'_>) -> Result<bool, SourceError> {
+    fn lists_addresses(&self, calls: &Calls<'_>) -> Result<bool, SourceError> {
         // This requests the whole chain, as histories do: many nodes search only a few blocks, which is not
         // an index. The account is a precompiled contract, which never sends anything.
         let nobody = format!("0x{:040x}", 1);
@@ -263,7 +263,7 @@ impl Provider for Evm {
         let Some(places) = self.places(calls, &digits, limit)? else {
             return Ok(History::default());
         };
-        let Logged {
+        let LogSearchResult {
             places: mut tokens,
             unseen_to,
             ..
@@ -303,7 +303,7 @@ impl Provider for Evm {
     }
 
     /// Nothing here may depend on tokens, or traces would differ between nodes.
-    fn latest(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
+    fn trace_history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
         let digits = self.digits(party)?;
         let newest = number(&self.header(calls)?.number)?;
         let Some(places) = self.places(calls, &digits, limit)? else {

@@ -14,7 +14,7 @@ use chain::source::{Movement, Source, SourceError, Window};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::played::{Call, MADE, Played, Sent, TOKEN, Traces, canonical, holder, plain};
+use super::fake_node::{Call, FakeNode, FakeTransaction, MADE, TOKEN, Traces, canonical, holder, plain};
 use super::trace::Inner;
 use super::transaction::{ToldReceipt, ToldTransaction, account, built};
 use super::*;
@@ -56,7 +56,7 @@ pub(super) fn told(screen: &Screen) -> Value {
     detail
 }
 
-fn node(played: &Arc<Played>, without_traces: bool) -> EvmNode {
+fn node(played: &Arc<FakeNode>, without_traces: bool) -> EvmNode {
     EvmNode::new(
         Currency::Eth,
         Rpc::new("http://node"),
@@ -65,7 +65,7 @@ fn node(played: &Arc<Played>, without_traces: bool) -> EvmNode {
     )
 }
 
-pub(super) fn index(played: &Arc<Played>) -> OnDemand {
+pub(super) fn index(played: &Arc<FakeNode>) -> OnDemand {
     let provider = Box::new(Evm::new(Currency::Eth, Rpc::new("http://node")));
     let budget = Budget {
         requests: 1_000_000,
@@ -96,7 +96,7 @@ fn any_call() -> impl Strategy<Value = Call> {
     })
 }
 
-fn any_sent() -> impl Strategy<Value = Sent> {
+fn any_sent() -> impl Strategy<Value = FakeTransaction> {
     let calls = prop::collection::vec(any_call(), 0..3);
     let tokens = prop::collection::vec((1u8..8, 1u8..8, 0u64..9), 0..2);
     let flags = (
@@ -105,7 +105,7 @@ fn any_sent() -> impl Strategy<Value = Sent> {
         prop::bool::weighted(0.1),
     );
     (1u8..8, 1u8..8, 0u64..100, calls, tokens, flags).prop_map(
-        |(from, to, value, calls, tokens, (failed, plain, creates))| Sent {
+        |(from, to, value, calls, tokens, (failed, plain, creates))| FakeTransaction {
             from,
             to: (plain || !creates).then_some(to),
             value,
@@ -122,9 +122,9 @@ proptest! {
 
     #[test]
     fn ingested_and_on_demand_give_the_same_answer(blocks in prop::collection::vec(prop::collection::vec(any_sent(), 0..6), 1..6)) {
-        let parity = Arc::new(Played { log_range: 2, ..Played::new(blocks.clone(), Traces::Parity) });
-        let otterscan = Arc::new(Played { otterscan: Some(25), ..Played::new(blocks.clone(), Traces::Geth) });
-        let geth = Arc::new(Played::new(blocks, Traces::Geth));
+        let parity = Arc::new(FakeNode { log_range: 2, ..FakeNode::new(blocks.clone(), Traces::Parity) });
+        let otterscan = Arc::new(FakeNode { otterscan: Some(25), ..FakeNode::new(blocks.clone(), Traces::Geth) });
+        let geth = Arc::new(FakeNode::new(blocks, Traces::Geth));
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let graphs: Vec<Graph> = folders.iter().map(|folder| Graph::open(folder.path(), Currency::Eth).unwrap()).collect();
         follow(&graphs[0], 0, &node(&parity, false), |_| true).unwrap();
@@ -170,7 +170,7 @@ fn a_history_full_of_tokens_hides_no_coin() {
     // The mixer pays an account, which then receives more token transfers than the limit. Later the account
     // passes the mixer's money on.
     let thrown = |_| {
-        vec![Sent {
+        vec![FakeTransaction {
             tokens: vec![(5, 3, 1)],
             plain: false,
             ..plain(5, 4, 0)
@@ -179,7 +179,7 @@ fn a_history_full_of_tokens_hides_no_coin() {
     let mut blocks = vec![vec![plain(1, 3, 70)]];
     blocks.extend((0..9).map(thrown));
     blocks.push(vec![plain(3, 6, 70)]);
-    let played = Arc::new(Played::new(blocks, Traces::Parity));
+    let played = Arc::new(FakeNode::new(blocks, Traces::Parity));
     let folder = tempfile::tempdir().unwrap();
     let graph = Graph::open(folder.path(), Currency::Eth).unwrap();
     follow(&graph, 0, &node(&played, false), |_| true).unwrap();
@@ -209,7 +209,14 @@ fn a_history_full_of_tokens_hides_no_coin() {
     let totals = history.totals.unwrap();
     assert_eq!((history.transactions.len(), totals.transactions), (6, 11));
     assert_eq!((history.complete, history.tokens_unseen_to), (true, Some(5)));
-    assert_eq!(graph.latest(&canonical(3), window).unwrap().transactions.len(), 2);
+    assert_eq!(
+        graph
+            .trace_history(&canonical(3), window)
+            .unwrap()
+            .transactions
+            .len(),
+        2
+    );
     // Every block is rolled back completely, tokens included.
     while graph.roll_back().unwrap().is_some() {}
     let empty = graph.history(&canonical(3), window).unwrap();
@@ -222,13 +229,13 @@ fn money_that_contracts_pass_on_is_followed() {
     let mut undone = call(5, 6, 30);
     undone.undone = true;
     undone.within = vec![call(6, 7, 30)];
-    let mixed = Sent {
+    let mixed = FakeTransaction {
         calls: vec![call(5, 4, 70), undone],
         tokens: vec![(3, 4, 9)],
         plain: false,
         ..plain(1, 5, 100)
     };
-    let played = Arc::new(Played::new(
+    let played = Arc::new(FakeNode::new(
         vec![vec![mixed], vec![plain(4, 3, 70)]],
         Traces::Parity,
     ));
@@ -262,8 +269,8 @@ fn money_that_contracts_pass_on_is_followed() {
 
 #[test]
 fn a_reorganisation_three_deep_is_rolled_back_exactly() {
-    let blocks: Vec<Vec<Sent>> = (0..6).map(|number| vec![plain(1, 3 + number, 10)]).collect();
-    let played = Arc::new(Played::new(blocks, Traces::Parity));
+    let blocks: Vec<Vec<FakeTransaction>> = (0..6).map(|number| vec![plain(1, 3 + number, 10)]).collect();
+    let played = Arc::new(FakeNode::new(blocks, Traces::Parity));
     let folder = tempfile::tempdir().unwrap();
     let graph = Graph::open(folder.path(), Currency::Eth).unwrap();
     let node = node(&played, false);
@@ -284,12 +291,12 @@ fn a_reorganisation_three_deep_is_rolled_back_exactly() {
 
 #[test]
 fn what_a_node_cannot_do_is_told() {
-    let contract = Sent {
+    let contract = FakeTransaction {
         plain: false,
         ..plain(1, 5, 100)
     };
     let blocks = vec![vec![contract, plain(1, 4, 1)]];
-    let played = Arc::new(Played::new(blocks, Traces::None));
+    let played = Arc::new(FakeNode::new(blocks, Traces::None));
     let refused = node(&played, false).block(0, &played.block_hash(0)).unwrap_err();
     assert!(
         matches!(refused, SourceError::Unsupported(why) if why.contains("trace_block")),

@@ -30,7 +30,7 @@ pub(super) struct ToldTransaction {
 }
 
 #[derive(Deserialize)]
-pub(super) struct ToldLog {
+pub(super) struct RpcLog {
     address: String,
     topics: Vec<String>,
     data: String,
@@ -49,7 +49,7 @@ pub(super) struct ToldReceipt {
     blob_gas_used: Option<String>,
     blob_gas_price: Option<String>,
     contract_address: Option<String>,
-    logs: Vec<ToldLog>,
+    logs: Vec<RpcLog>,
 }
 
 /// Parses an account. XDC's nodes may write `xdc` instead of `0x`.
@@ -69,7 +69,7 @@ fn topic_account(currency: Currency, topic: &str) -> Result<Party, SourceError> 
 }
 
 /// A token's transfer, if a log is one. ERC-721 has the same event with a fourth topic.
-fn token(currency: Currency, log: &ToldLog) -> Result<Option<Transfer>, SourceError> {
+fn token(currency: Currency, log: &RpcLog) -> Result<Option<Transfer>, SourceError> {
     let [event, from, to] = log.topics.as_slice() else {
         return Ok(None);
     };

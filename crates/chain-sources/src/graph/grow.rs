@@ -129,7 +129,7 @@ impl Graph {
         new: &NewTransaction,
     ) -> Result<Movement, GraphError> {
         let (mut inputs, made) = match &new.movement {
-            NewMovement::Told(told, made) => (told.clone(), made),
+            NewMovement::OutputsWithInputs(told, made) => (told.clone(), made),
             // A graph that begins in the middle of a chain lacks older outputs, so their owners and amounts
             // are unknown.
             NewMovement::Outputs(spent, made) => {

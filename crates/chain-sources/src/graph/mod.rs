@@ -6,11 +6,11 @@
 //! one search in a sorted tree, so it grows with the logarithm of the history. A block is one atomic batch,
 //! so a crash leaves only whole blocks. Only one process can open the folder.
 
-mod asked;
 mod entries;
 mod grow;
 mod recent;
 mod record;
+mod source;
 #[cfg(test)]
 mod tests;
 
@@ -46,7 +46,7 @@ const LAYOUT: &str = "4";
 pub enum GraphError {
     /// Another process has opened the folder.
     #[error("another process holds it")]
-    Held,
+    Locked,
     /// The underlying store failed.
     #[error("the graph's store: {0}")]
     Store(#[source] fjall::Error),
@@ -74,7 +74,7 @@ pub enum GraphError {
 impl From<fjall::Error> for GraphError {
     fn from(error: fjall::Error) -> GraphError {
         match error {
-            fjall::Error::Locked => GraphError::Held,
+            fjall::Error::Locked => GraphError::Locked,
             error => GraphError::Store(error),
         }
     }
@@ -117,7 +117,7 @@ pub enum NewMovement {
     Outputs(Vec<(TxId, u32)>, Vec<Output>),
     /// Spent and created outputs, with the owners and amounts that the node states for the inputs. They are
     /// used where the graph does not have the output.
-    Told(Vec<Input>, Vec<Output>),
+    OutputsWithInputs(Vec<Input>, Vec<Output>),
     /// Transfers between accounts.
     Transfers(Vec<Transfer>),
 }

@@ -394,7 +394,7 @@ proptest! {
         for party in ["A", "B", "miner", "mixer"] {
             for limit in [1, 3, 1000] {
                 let window = Window { up_to: None, limit };
-                let [found, expected] = [&graph as &dyn Source, &fixture].map(|source| source.together(party, window).unwrap());
+                let [found, expected] = [&graph as &dyn Source, &fixture].map(|source| source.joint_spends(party, window).unwrap());
                 prop_assert_eq!((found.transactions, found.complete), (expected.transactions, expected.complete));
             }
             let party: Party = party.into();

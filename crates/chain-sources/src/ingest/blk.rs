@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use chain::currency::Currency;
 use rustc_hash::FxHashMap;
 
-use super::block::{BadBlock, Hash, Header};
+use super::block::{BlockError, Hash, Header};
 
 /// A larger file is no block file: nodes begin a new file at 128 MiB and never split a block.
 const LARGEST_FILE: u64 = 4 << 30;
@@ -33,7 +33,7 @@ pub enum BlkError {
     NoFiles(PathBuf),
     /// A block cannot be parsed.
     #[error("{0}: block at byte {1}: {2}")]
-    Block(PathBuf, usize, BadBlock),
+    Block(PathBuf, usize, BlockError),
 }
 
 /// The four bytes before each block, for the main, test and regtest networks.

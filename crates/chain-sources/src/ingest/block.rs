@@ -13,7 +13,7 @@ pub type Hash = [u8; 32];
 
 /// What is wrong with a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadBlock {
+pub enum BlockError {
     /// The block ends early.
     #[error("the block ends early, at byte {0}")]
     Truncated(usize),
@@ -136,30 +136,33 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.at
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], BadBlock> {
-        let end = self.at.checked_add(length).ok_or(BadBlock::Truncated(self.at))?;
+    fn take(&mut self, length: usize) -> Result<&'a [u8], BlockError> {
+        let end = self
+            .at
+            .checked_add(length)
+            .ok_or(BlockError::Truncated(self.at))?;
         let taken = self
             .bytes
             .get(self.at..end)
-            .ok_or(BadBlock::Truncated(self.bytes.len()))?;
+            .ok_or(BlockError::Truncated(self.bytes.len()))?;
         self.at = end;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], BadBlock> {
+    fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], BlockError> {
         let end = self.bytes.len();
-        self.take(N)?.try_into().map_err(|_| BadBlock::Truncated(end))
+        self.take(N)?.try_into().map_err(|_| BlockError::Truncated(end))
     }
 
-    fn u32(&mut self) -> Result<u32, BadBlock> {
+    fn u32(&mut self) -> Result<u32, BlockError> {
         self.array().map(|bytes| u32::from_le_bytes(*bytes))
     }
 
-    fn u64(&mut self) -> Result<u64, BadBlock> {
+    fn u64(&mut self) -> Result<u64, BlockError> {
         self.array().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
-    fn compact(&mut self) -> Result<u64, BadBlock> {
+    fn compact(&mut self) -> Result<u64, BlockError> {
         let start = self.at;
         let (value, least) = match self.array::<1>()?[0] {
             0xfd => (u64::from(u16::from_le_bytes(*self.array()?)), 0xfd),
@@ -168,23 +171,23 @@ impl<'a> Reader<'a> {
             small => return Ok(u64::from(small)),
         };
         if value < least {
-            Err(BadBlock::LongCount(start))
+            Err(BlockError::LongCount(start))
         } else {
             Ok(value)
         }
     }
 
     /// A count of items that need at least `smallest` bytes each.
-    fn count(&mut self, smallest: usize) -> Result<usize, BadBlock> {
+    fn count(&mut self, smallest: usize) -> Result<usize, BlockError> {
         let start = self.at;
         let count = self.compact()?;
         match usize::try_from(count) {
             Ok(few) if few <= self.left() / smallest => Ok(few),
-            _ => Err(BadBlock::Count(count, start)),
+            _ => Err(BlockError::Count(count, start)),
         }
     }
 
-    fn bytes(&mut self) -> Result<&'a [u8], BadBlock> {
+    fn bytes(&mut self) -> Result<&'a [u8], BlockError> {
         let length = self.count(1)?;
         self.take(length)
     }
@@ -202,7 +205,7 @@ const SMALLEST_OUTPUT: usize = 8 + 1;
 const SMALLEST_TRANSACTION: usize = 4 + 1 + 1 + 4;
 
 impl Header {
-    fn read<'a>(reader: &mut Reader<'a>) -> Result<(Header, &'a [u8; 80]), BadBlock> {
+    fn read<'a>(reader: &mut Reader<'a>) -> Result<(Header, &'a [u8; 80]), BlockError> {
         let bytes: &[u8; 80] = reader.array()?;
         let mut fields = Reader { bytes, at: 0 };
         let header = Header {
@@ -220,7 +223,7 @@ impl Header {
     ///
     /// # Errors
     /// When there are fewer than 80 bytes.
-    pub fn parse(block: &[u8]) -> Result<Header, BadBlock> {
+    pub fn parse(block: &[u8]) -> Result<Header, BlockError> {
         Header::read(&mut Reader { bytes: block, at: 0 }).map(|(header, _)| header)
     }
 
@@ -260,7 +263,7 @@ impl<'a> RawBlock<'a> {
     ///
     /// # Errors
     /// What is wrong, and at which byte.
-    pub fn parse(currency: Currency, bytes: &'a [u8]) -> Result<RawBlock<'a>, BadBlock> {
+    pub fn parse(currency: Currency, bytes: &'a [u8]) -> Result<RawBlock<'a>, BlockError> {
         let mut reader = Reader { bytes, at: 0 };
         let (header, raw_header) = Header::read(&mut reader)?;
         let merged = matches!(currency, Currency::Doge | Currency::Sys) && raw_header[1] & 1 == 1;
@@ -277,27 +280,27 @@ impl<'a> RawBlock<'a> {
         }
         // Litecoin's extension block follows the transaction that pays into it; its amounts are hidden.
         if reader.left() > 0 && !extended {
-            return Err(BadBlock::Trailing(reader.left()));
+            return Err(BlockError::Trailing(reader.left()));
         }
         let block = RawBlock { header, transactions };
         block.check()?;
         Ok(block)
     }
 
-    fn check(&self) -> Result<(), BadBlock> {
+    fn check(&self) -> Result<(), BlockError> {
         let mut row: Vec<Hash> = self
             .transactions
             .iter()
             .map(|transaction| transaction.id)
             .collect();
         if row.is_empty() {
-            return Err(BadBlock::Empty);
+            return Err(BlockError::Empty);
         }
         while row.len() > 1 {
             // A row that ends in two equal hashes has the same root as the row without the second one
             // (CVE-2012-2459).
             if row.chunks_exact(2).any(|pair| pair[0] == pair[1]) {
-                return Err(BadBlock::Merkle);
+                return Err(BlockError::Merkle);
             }
             row = row
                 .chunks(2)
@@ -307,13 +310,13 @@ impl<'a> RawBlock<'a> {
         if row[0] == self.header.merkle_root {
             Ok(())
         } else {
-            Err(BadBlock::Merkle)
+            Err(BlockError::Merkle)
         }
     }
 }
 
 /// Skips the proof of merged mining, which is another chain's work for this block.
-fn skip_merged_mining(reader: &mut Reader<'_>) -> Result<(), BadBlock> {
+fn skip_merged_mining(reader: &mut Reader<'_>) -> Result<(), BlockError> {
     transaction(reader, Currency::Btc)?;
     reader.take(32)?;
     for _ in 0..2 {
@@ -328,7 +331,7 @@ fn skip_merged_mining(reader: &mut Reader<'_>) -> Result<(), BadBlock> {
 fn transaction<'a>(
     reader: &mut Reader<'a>,
     currency: Currency,
-) -> Result<(RawTransaction<'a>, u8), BadBlock> {
+) -> Result<(RawTransaction<'a>, u8), BlockError> {
     let start = reader.at;
     let version = *reader.array::<4>()?;
     let mut flags = 0;
@@ -339,7 +342,7 @@ fn transaction<'a>(
     if witness_chain && reader.bytes.get(reader.at) == Some(&0) {
         flags = reader.array::<2>()?[1];
         if flags == 0 || flags & !9 != 0 || (flags & 8 != 0 && currency != Currency::Ltc) {
-            return Err(BadBlock::Flags(flags, reader.at - 1));
+            return Err(BlockError::Flags(flags, reader.at - 1));
         }
     }
     let body = reader.at;
@@ -373,7 +376,7 @@ fn transaction<'a>(
         }
     }
     if flags & 8 != 0 && reader.array::<1>()?[0] != 0 {
-        return Err(BadBlock::Flags(flags, reader.at - 1));
+        return Err(BlockError::Flags(flags, reader.at - 1));
     }
     let tail = reader.at;
     reader.take(4)?;
@@ -399,11 +402,11 @@ fn transaction<'a>(
 ///
 /// # Errors
 /// What is wrong, and at which byte.
-pub fn parse_transaction(currency: Currency, bytes: &[u8]) -> Result<RawTransaction<'_>, BadBlock> {
+pub fn parse_transaction(currency: Currency, bytes: &[u8]) -> Result<RawTransaction<'_>, BlockError> {
     let mut reader = Reader { bytes, at: 0 };
     let (transaction, _) = transaction(&mut reader, currency)?;
     if reader.left() > 0 {
-        Err(BadBlock::Trailing(reader.left()))
+        Err(BlockError::Trailing(reader.left()))
     } else {
         Ok(transaction)
     }

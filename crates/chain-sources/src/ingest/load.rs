@@ -46,7 +46,7 @@ pub enum LoadError {
 /// The progress of loading.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Loaded {
+pub struct LoadReport {
     /// Blocks appended.
     pub appended: u64,
     /// Blocks rolled back.
@@ -70,10 +70,10 @@ pub fn load(
     currency: Currency,
     path: &Path,
     first_height: Option<u64>,
-    mut progress: impl FnMut(&Loaded),
-) -> Result<Loaded, LoadError> {
+    mut progress: impl FnMut(&LoadReport),
+) -> Result<LoadReport, LoadError> {
     let files = BlockFiles::open(currency, path)?;
-    let mut loaded = Loaded::default();
+    let mut loaded = LoadReport::default();
     let mut found: Vec<Found> = Vec::new();
     for file in 0..files.paths().len() {
         let bytes = files.read(file)?;
@@ -165,7 +165,7 @@ fn connect(
     tip: &Tip,
     headers: &[Header],
     chain: &[usize],
-    loaded: &mut Loaded,
+    loaded: &mut LoadReport,
 ) -> Result<(usize, u64), LoadError> {
     for depth in 0..=DEEPEST.min(tip.height) {
         let height = tip.height - depth;
@@ -206,9 +206,9 @@ pub fn follow(
     graph: &Graph,
     first_height: u64,
     node: &dyn Node,
-    mut go_on: impl FnMut(&Loaded) -> bool,
-) -> Result<Loaded, LoadError> {
-    let mut loaded = Loaded::default();
+    mut go_on: impl FnMut(&LoadReport) -> bool,
+) -> Result<LoadReport, LoadError> {
+    let mut loaded = LoadReport::default();
     loop {
         let tip = graph.newest();
         let height = tip.as_ref().map_or(first_height, |tip| tip.height + 1);
@@ -241,7 +241,7 @@ pub fn follow(
 
 /// Rolls back to the last block that the node's chain shares. Returns whether there is another block to
 /// append.
-fn leave(graph: &Graph, tip: u64, node: &dyn Node, loaded: &mut Loaded) -> Result<bool, LoadError> {
+fn leave(graph: &Graph, tip: u64, node: &dyn Node, loaded: &mut LoadReport) -> Result<bool, LoadError> {
     for depth in 0..=DEEPEST.min(tip) {
         let height = tip - depth;
         let Some(ours) = graph.hash_at(height)? else {

@@ -60,56 +60,56 @@ pub struct Bitcoind {
 const OUT_OF_RANGE: i64 = -8;
 
 #[derive(Deserialize)]
-struct ToldScript {
+struct RpcScript {
     hex: String,
 }
 
 #[derive(Deserialize)]
-struct ToldOutput {
+struct RpcOutput {
     value: Box<RawValue>,
     #[serde(rename = "scriptPubKey")]
-    script: ToldScript,
+    script: RpcScript,
 }
 
 #[derive(Deserialize)]
-struct ToldInput {
+struct RpcInput {
     txid: Option<String>,
     vout: Option<u32>,
     coinbase: Option<String>,
-    prevout: Option<ToldOutput>,
+    prevout: Option<RpcOutput>,
 }
 
 /// A transfer between Zcash's transparent side and its Sprout pool.
 #[derive(Deserialize)]
-struct ToldSplit {
+struct RpcJoinSplit {
     vpub_new: Box<RawValue>,
 }
 
 #[derive(Deserialize)]
-struct ToldOrchard {
+struct RpcOrchard {
     #[serde(rename = "valueBalance")]
     balance: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
-struct ToldTransaction {
+struct RpcTransaction {
     txid: String,
-    vin: Vec<ToldInput>,
-    vout: Vec<ToldOutput>,
+    vin: Vec<RpcInput>,
+    vout: Vec<RpcOutput>,
     #[serde(default)]
-    vjoinsplit: Vec<ToldSplit>,
+    vjoinsplit: Vec<RpcJoinSplit>,
     #[serde(rename = "valueBalance")]
     sapling: Option<Box<RawValue>>,
-    orchard: Option<ToldOrchard>,
+    orchard: Option<RpcOrchard>,
 }
 
 #[derive(Deserialize)]
-struct ToldBlock {
+struct RpcBlock {
     hash: String,
     height: u64,
     previousblockhash: Option<String>,
     time: i64,
-    tx: Vec<ToldTransaction>,
+    tx: Vec<RpcTransaction>,
 }
 
 impl Bitcoind {
@@ -132,7 +132,7 @@ impl Bitcoind {
             .map_err(|_| nonsense("a value is no amount"))
     }
 
-    fn output(&self, told: &ToldOutput) -> Result<Output, SourceError> {
+    fn output(&self, told: &RpcOutput) -> Result<Output, SourceError> {
         let script = hex::decode(&told.script.hex).map_err(|_| nonsense("a script is not hexadecimal"))?;
         Ok(Output {
             party: Address::of_script(self.currency, &script).map(|address| address.canonical.into()),
@@ -141,7 +141,7 @@ impl Bitcoind {
     }
 
     /// The amount that left Zcash's shielded pools, whose earlier owners are unknown.
-    fn unshielded(&self, told: &ToldTransaction) -> Result<Amount, SourceError> {
+    fn unshielded(&self, told: &RpcTransaction) -> Result<Amount, SourceError> {
         let mut sum = Amount::default();
         let orchard = told.orchard.as_ref().and_then(|orchard| orchard.balance.as_ref());
         for balance in told.sapling.iter().chain(orchard) {
@@ -156,7 +156,7 @@ impl Bitcoind {
         Ok(sum)
     }
 
-    fn transaction(&self, told: &ToldTransaction) -> Result<NewTransaction, SourceError> {
+    fn transaction(&self, told: &RpcTransaction) -> Result<NewTransaction, SourceError> {
         let mut inputs = Vec::with_capacity(told.vin.len());
         for input in told.vin.iter().filter(|input| input.coinbase.is_none()) {
             let (Some(id), Some(output)) = (&input.txid, input.vout) else {
@@ -187,14 +187,14 @@ impl Bitcoind {
             .collect::<Result<_, _>>()?;
         Ok(NewTransaction {
             id: told.txid.as_str().into(),
-            movement: NewMovement::Told(inputs, outputs),
+            movement: NewMovement::OutputsWithInputs(inputs, outputs),
             fee: None,
             fee_payer: None,
             extra: serde_json::Map::new(),
         })
     }
 
-    fn built(&self, told: &ToldBlock) -> Result<NewBlock, SourceError> {
+    fn built(&self, told: &RpcBlock) -> Result<NewBlock, SourceError> {
         let transactions = told
             .tx
             .iter()
@@ -250,7 +250,7 @@ impl Node for Bitcoind {
         let verbosity = if readable { 3 } else { 2 };
         let told = self
             .rpc
-            .call::<ToldBlock>(&self.calls(), "getblock", json!([hash, verbosity]));
+            .call::<RpcBlock>(&self.calls(), "getblock", json!([hash, verbosity]));
         let block = match told {
             Ok(told) => self.built(&told)?,
             Err(RpcError::Fault(_) | RpcError::Source(SourceError::Nonsense(_))) if readable => {

@@ -13,7 +13,7 @@ use chain::source::{Source, SourceError, Window};
 use proptest::prelude::*;
 
 use super::blk::{best_chain, frames};
-use super::block::{BadBlock, Header, RawBlock, hash_text, parse_transaction};
+use super::block::{BlockError, Header, RawBlock, hash_text, parse_transaction};
 use super::load::{LoadError, follow, load};
 use super::node::Node;
 use crate::graph::{Graph, NewBlock};
@@ -188,25 +188,25 @@ fn forged_counts_take_no_memory_and_forged_transactions_are_noticed() {
     counted.extend_from_slice(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
     assert_eq!(
         RawBlock::parse(Currency::Btc, &counted),
-        Err(BadBlock::Count(0x7fff_ffff_ffff_ffff, 80))
+        Err(BlockError::Count(0x7fff_ffff_ffff_ffff, 80))
     );
     let mut long = good[..80].to_vec();
     long.extend_from_slice(&[0xfd, 1, 0]);
     assert_eq!(
         RawBlock::parse(Currency::Btc, &long),
-        Err(BadBlock::LongCount(80))
+        Err(BlockError::LongCount(80))
     );
     let mut trailing = good.clone();
     trailing.push(0);
     assert_eq!(
         RawBlock::parse(Currency::Btc, &trailing),
-        Err(BadBlock::Trailing(1))
+        Err(BlockError::Trailing(1))
     );
     let mut richer = made.clone();
     richer.txdata[0].output[0].value = Amount::from_sat(1);
     assert_eq!(
         RawBlock::parse(Currency::Btc, &bytes(&richer)),
-        Err(BadBlock::Merkle)
+        Err(BlockError::Merkle)
     );
     let mut doubled = block(
         BlockHash::all_zeros(),
@@ -217,7 +217,7 @@ fn forged_counts_take_no_memory_and_forged_transactions_are_noticed() {
     doubled.txdata.push(last);
     assert_eq!(
         RawBlock::parse(Currency::Btc, &bytes(&doubled)),
-        Err(BadBlock::Merkle),
+        Err(BlockError::Merkle),
         "the same root, CVE-2012-2459"
     );
 }

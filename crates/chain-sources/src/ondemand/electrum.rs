@@ -26,14 +26,14 @@ pub struct Electrum {
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct HistoryEntry {
     tx_hash: String,
     /// 0 or less for an unconfirmed transaction.
     height: i64,
 }
 
 #[derive(Deserialize)]
-struct ToldTip {
+struct HeaderNotice {
     height: u64,
     hex: String,
 }
@@ -81,8 +81,8 @@ impl Electrum {
         })
     }
 
-    fn places(&self, calls: &Calls<'_>, script: &[u8]) -> Result<Vec<Place>, SourceError> {
-        let mut places: Vec<Place> = self.ask(
+    fn places(&self, calls: &Calls<'_>, script: &[u8]) -> Result<Vec<HistoryEntry>, SourceError> {
+        let mut places: Vec<HistoryEntry> = self.ask(
             calls,
             "blockchain.scripthash.get_history",
             json!([script_hash(script)]),
@@ -223,7 +223,7 @@ impl Provider for Electrum {
     }
 
     fn tip(&self, calls: &Calls<'_>) -> Result<Tip, SourceError> {
-        let told: ToldTip = self.rpc.call(calls, "blockchain.headers.subscribe", json!([]))?;
+        let told: HeaderNotice = self.rpc.call(calls, "blockchain.headers.subscribe", json!([]))?;
         let header = header(&told.hex)?;
         Ok(Tip {
             height: told.height,

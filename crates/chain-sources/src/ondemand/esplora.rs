@@ -29,26 +29,26 @@ struct Status {
 }
 
 #[derive(Deserialize)]
-struct Held {
+struct EsploraOutput {
     scriptpubkey: String,
     #[serde(default)]
     value: u64,
 }
 
 #[derive(Deserialize)]
-struct Spent {
+struct EsploraInput {
     txid: String,
     vout: u32,
-    prevout: Option<Held>,
+    prevout: Option<EsploraOutput>,
     #[serde(default)]
     is_coinbase: bool,
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct EsploraTransaction {
     txid: String,
-    vin: Vec<Spent>,
-    vout: Vec<Held>,
+    vin: Vec<EsploraInput>,
+    vout: Vec<EsploraOutput>,
     status: Status,
 }
 
@@ -72,7 +72,7 @@ struct Spend {
 }
 
 #[derive(Deserialize)]
-struct BlockTold {
+struct EsploraBlock {
     id: String,
     height: u64,
     timestamp: i64,
@@ -105,7 +105,7 @@ impl Esplora {
         Address::of_script(self.currency, &script).map(|address| address.canonical.into())
     }
 
-    fn built(&self, told: Told) -> Transaction {
+    fn built(&self, told: EsploraTransaction) -> Transaction {
         let outputs = told
             .vout
             .iter()
@@ -143,7 +143,12 @@ impl Esplora {
         transaction
     }
 
-    fn page(&self, calls: &Calls<'_>, party: &str, after: Option<&str>) -> Result<Vec<Told>, SourceError> {
+    fn page(
+        &self,
+        calls: &Calls<'_>,
+        party: &str,
+        after: Option<&str>,
+    ) -> Result<Vec<EsploraTransaction>, SourceError> {
         let after = after.map(|id| format!("/{id}")).unwrap_or_default();
         read(calls.get(format!("{}/address/{party}/txs/chain{after}", self.base))?)
     }
@@ -155,7 +160,7 @@ impl Provider for Esplora {
     }
 
     fn tip(&self, calls: &Calls<'_>) -> Result<Tip, SourceError> {
-        let blocks: Vec<BlockTold> = read(calls.get(format!("{}/blocks", self.base))?)?;
+        let blocks: Vec<EsploraBlock> = read(calls.get(format!("{}/blocks", self.base))?)?;
         let newest = blocks.into_iter().max_by_key(|block| block.height);
         let newest = newest.ok_or_else(|| SourceError::Nonsense("it has no block".to_owned()))?;
         Ok(Tip {
@@ -214,7 +219,7 @@ impl Provider for Esplora {
     }
 
     fn transaction(&self, calls: &Calls<'_>, id: &str) -> Result<Transaction, SourceError> {
-        let told: Told = read(calls.get(format!("{}/tx/{id}", self.base))?)?;
+        let told: EsploraTransaction = read(calls.get(format!("{}/tx/{id}", self.base))?)?;
         if told.txid != id {
             return Err(SourceError::Nonsense(
                 "another transaction than was asked for".to_owned(),

@@ -155,7 +155,7 @@ impl<'a> Calls<'a> {
     /// [`SourceError::NotFound`] for 404, [`SourceError::Budget`] when the budget is spent, otherwise what
     /// failed.
     pub fn send(&self, request: HttpRequest) -> Result<Vec<u8>, SourceError> {
-        self.answered(request, &|answer| answer.status == 200)
+        self.send_accepting(request, &|answer| answer.status == 200)
     }
 
     /// Sends a request and repeats a failed one once. Returns the body of a response that `is_answer`
@@ -163,7 +163,7 @@ impl<'a> Calls<'a> {
     ///
     /// # Errors
     /// As [`Calls::send`].
-    pub fn answered(
+    pub fn send_accepting(
         &self,
         mut request: HttpRequest,
         is_answer: &dyn Fn(&HttpResponse) -> bool,
@@ -234,7 +234,7 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// When the provider cannot be queried.
-    fn knows_addresses(&self, _calls: &Calls<'_>) -> Result<bool, SourceError> {
+    fn lists_addresses(&self, _calls: &Calls<'_>) -> Result<bool, SourceError> {
         Ok(true)
     }
 
@@ -254,7 +254,7 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// When the provider cannot be queried.
-    fn latest(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
+    fn trace_history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
         self.history(calls, party, limit)
     }
 
@@ -330,7 +330,7 @@ impl OnDemand {
     pub fn check(&self) -> Result<(Tip, bool), SourceError> {
         let calls = Calls::new(&*self.transport, self.budget);
         let tip = self.provider.tip(&calls)?;
-        Ok((tip, self.provider.knows_addresses(&calls)?))
+        Ok((tip, self.provider.lists_addresses(&calls)?))
     }
 
     /// The newest block, from the cache for a few seconds, otherwise from the provider.
@@ -368,7 +368,7 @@ impl Screening<'_> {
             return Ok(known);
         }
         let history = Arc::new(if without_tokens {
-            on_demand.provider.latest(calls, party, limit)?
+            on_demand.provider.trace_history(calls, party, limit)?
         } else {
             on_demand.provider.history(calls, party, limit)?
         });
@@ -415,7 +415,7 @@ impl Source for Screening<'_> {
         Ok(within(&*self.fetched(party, window.limit, false)?, window))
     }
 
-    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
+    fn trace_history(&self, party: &str, window: Window) -> Result<History, SourceError> {
         Ok(within(&*self.fetched(party, window.limit, true)?, window))
     }
 

@@ -102,7 +102,7 @@ struct Meta {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct SolanaTransaction {
     slot: u64,
     block_time: Option<i64>,
     transaction: Signed,
@@ -246,7 +246,7 @@ impl Meta {
     }
 }
 
-fn built(told: &Told, id: &str) -> Result<Transaction, SourceError> {
+fn built(told: &SolanaTransaction, id: &str) -> Result<Transaction, SourceError> {
     let signed = &told.transaction;
     if signed.signatures.first().is_none_or(|first| first != id) {
         return Err(nonsense("another transaction than was asked for"));
@@ -332,7 +332,7 @@ impl Solana {
             .iter()
             .map(|id| ("getTransaction", json!([id, options])))
             .collect();
-        let told: Vec<Option<Told>> = self.rpc.batch(calls, &asked)?;
+        let told: Vec<Option<SolanaTransaction>> = self.rpc.batch(calls, &asked)?;
         told.into_iter()
             .zip(ids)
             .map(|(told, id)| built(&told.ok_or(SourceError::NotFound)?, id))

@@ -214,7 +214,7 @@ fn once() -> u32 {
 
 /// What is wrong with a description. The texts repeat no value, which may be a misplaced secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadConfig {
+pub enum ConfigError {
     /// The file cannot be read.
     #[error("{0}")]
     Unreadable(String),
@@ -238,11 +238,11 @@ pub enum BadConfig {
     },
     /// Two vendors have the same name.
     #[error("{0}: name - another upstream has it")]
-    Twice(String),
+    DuplicateName(String),
 }
 
-impl From<serde_json::Error> for BadConfig {
-    fn from(error: serde_json::Error) -> BadConfig {
+impl From<serde_json::Error> for ConfigError {
+    fn from(error: serde_json::Error) -> ConfigError {
         let text = error.to_string();
         let harmless = ["missing field", "unknown field", "duplicate field", "a secret is"];
         let what = if harmless.iter().any(|start| text.starts_with(start)) {
@@ -252,7 +252,7 @@ impl From<serde_json::Error> for BadConfig {
         } else {
             "not JSON".to_owned()
         };
-        BadConfig::Json {
+        ConfigError::Json {
             line: error.line(),
             what,
         }
@@ -270,8 +270,8 @@ fn is_token(text: &str) -> bool {
 }
 
 impl Config {
-    fn wrong<T>(&self, member: &'static str, what: impl Into<String>) -> Result<T, BadConfig> {
-        Err(BadConfig::Member {
+    fn wrong<T>(&self, member: &'static str, what: impl Into<String>) -> Result<T, ConfigError> {
+        Err(ConfigError::Member {
             vendor: self.name.clone(),
             member,
             what: what.into(),
@@ -282,7 +282,7 @@ impl Config {
     ///
     /// # Errors
     /// The first error, with the name of the member.
-    pub(super) fn check(&self) -> Result<(), BadConfig> {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
         if self.name.is_empty() || self.name.chars().count() > 100 {
             return self.wrong("name", "must have 1 to 100 characters");
         }
@@ -331,7 +331,7 @@ impl Config {
         Ok(())
     }
 
-    fn check_request(&self) -> Result<(), BadConfig> {
+    fn check_request(&self) -> Result<(), ConfigError> {
         let after = self
             .url
             .strip_prefix("https://")

@@ -20,9 +20,9 @@ use chain::source::SourceError;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-pub use self::config::{Authentication, BadConfig, Breaker, Config, File, Order, Scale, Secret};
+pub use self::config::{Authentication, Breaker, Config, ConfigError, File, Order, Scale, Secret};
 pub use self::pointer::Pointer;
-use self::request::Sealed;
+use self::request::Credentials;
 use crate::ondemand::{HttpRequest, HttpResponse, Transport, TransportError};
 
 /// The time limit for all vendors and all their attempts together, for one query.
@@ -42,7 +42,7 @@ pub struct Answer {
 }
 
 /// Why a vendor gave no answer.
-struct Failed {
+struct AttemptFailure {
     error: SourceError,
     /// Whether a retry may help.
     transient: bool,
@@ -59,7 +59,7 @@ struct Failures {
 /// One vendor.
 pub struct Vendor {
     config: Config,
-    sealed: Sealed,
+    sealed: Credentials,
     failures: Mutex<Failures>,
 }
 
@@ -68,9 +68,9 @@ impl Vendor {
     ///
     /// # Errors
     /// What is wrong with the description, with the name of the member.
-    pub fn new(config: Config) -> Result<Vendor, BadConfig> {
+    pub fn new(config: Config) -> Result<Vendor, ConfigError> {
         config.check()?;
-        let sealed = Sealed::open(&config.authentication).map_err(|what| BadConfig::Member {
+        let sealed = Credentials::open(&config.authentication).map_err(|what| ConfigError::Member {
             vendor: config.name.clone(),
             member: "authentication",
             what,
@@ -157,7 +157,7 @@ impl Vendor {
         currency: Currency,
         subject: Subject<'_>,
         until: Instant,
-    ) -> Result<Answer, Failed> {
+    ) -> Result<Answer, AttemptFailure> {
         let filled = self.sealed.filled(&self.config, currency, subject);
         let mut request = HttpRequest {
             url: filled.url,
@@ -165,7 +165,7 @@ impl Vendor {
             body: filled.body,
             timeout: Duration::ZERO,
         };
-        let mut last = Failed {
+        let mut last = AttemptFailure {
             error: SourceError::TimedOut,
             transient: true,
             counts: false,
@@ -192,11 +192,11 @@ impl Vendor {
         &self,
         answer: Result<HttpResponse, TransportError>,
         subject: Subject<'_>,
-    ) -> Result<Answer, Failed> {
+    ) -> Result<Answer, AttemptFailure> {
         let name = self.name();
         let (error, transient, counts) = match answer {
             Ok(HttpResponse { status: 200, body }) => {
-                return self.read(&body, subject).map_err(|why| Failed {
+                return self.read(&body, subject).map_err(|why| AttemptFailure {
                     error: SourceError::Nonsense(format!("{name}: {why}")),
                     transient: false,
                     counts: true,
@@ -226,7 +226,7 @@ impl Vendor {
                 (SourceError::Nonsense(why), false, true)
             }
         };
-        Err(Failed {
+        Err(AttemptFailure {
             error,
             transient,
             counts,
@@ -295,12 +295,12 @@ impl Upstreams {
     ///
     /// # Errors
     /// The first error in the descriptions.
-    pub fn read(json: &str) -> Result<Upstreams, BadConfig> {
+    pub fn read(json: &str) -> Result<Upstreams, ConfigError> {
         let file: File = serde_json::from_str(json)?;
         let mut vendors: Vec<Vendor> = Vec::with_capacity(file.upstreams.len());
         for config in file.upstreams {
             if vendors.iter().any(|vendor| vendor.name() == config.name) {
-                return Err(BadConfig::Twice(config.name));
+                return Err(ConfigError::DuplicateName(config.name));
             }
             vendors.push(Vendor::new(config)?);
         }
@@ -314,8 +314,9 @@ impl Upstreams {
     ///
     /// # Errors
     /// When it cannot be read, or the first error in it.
-    pub fn open(path: &Path) -> Result<Upstreams, BadConfig> {
-        let text = std::fs::read_to_string(path).map_err(|error| BadConfig::Unreadable(error.to_string()))?;
+    pub fn open(path: &Path) -> Result<Upstreams, ConfigError> {
+        let text =
+            std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable(error.to_string()))?;
         Upstreams::read(&text)
     }
 

@@ -8,7 +8,7 @@ use super::config::{Authentication, Config};
 use crate::base64::base64;
 
 /// The parts of a request.
-pub(super) struct Filled {
+pub(super) struct RequestParts {
     pub(super) url: String,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Option<String>,
@@ -16,29 +16,29 @@ pub(super) struct Filled {
 
 /// A vendor's secrets in the form in which requests contain them.
 #[derive(Default)]
-pub(super) struct Sealed {
+pub(super) struct Credentials {
     header: Option<(String, String)>,
     parameter: Option<String>,
 }
 
-impl Sealed {
+impl Credentials {
     /// Reads the secrets that a description names.
-    pub(super) fn open(authentication: &Authentication) -> Result<Sealed, String> {
+    pub(super) fn open(authentication: &Authentication) -> Result<Credentials, String> {
         let header = |name: &str, value: String| {
-            Ok(Sealed {
+            Ok(Credentials {
                 header: Some((name.to_owned(), value)),
                 parameter: None,
             })
         };
         match authentication {
-            Authentication::None => Ok(Sealed::default()),
+            Authentication::None => Ok(Credentials::default()),
             Authentication::Basic { username, password } => {
                 let pair = format!("{}:{}", username.read()?, password.read()?);
                 header("authorization", format!("Basic {}", base64(pair.as_bytes())))
             }
             Authentication::Bearer { token } => header("authorization", format!("Bearer {}", token.read()?)),
             Authentication::Header { name, value } => header(name, value.read()?),
-            Authentication::Query { name, value } => Ok(Sealed {
+            Authentication::Query { name, value } => Ok(Credentials {
                 header: None,
                 parameter: Some(format!("{}={}", url_encoded(name), url_encoded(&value.read()?))),
             }),
@@ -46,9 +46,9 @@ impl Sealed {
     }
 }
 
-impl Sealed {
+impl Credentials {
     /// Builds the vendor's request about a subject.
-    pub(super) fn filled(&self, config: &Config, currency: Currency, subject: Subject<'_>) -> Filled {
+    pub(super) fn filled(&self, config: &Config, currency: Currency, subject: Subject<'_>) -> RequestParts {
         let (kind, query) = match subject {
             Subject::Address(address) => ("address", address),
             Subject::Transaction(id) => ("transaction", id),
@@ -77,7 +77,7 @@ impl Sealed {
             .body
             .as_ref()
             .map(|body| with_texts(body, &plain).to_string());
-        Filled { url, headers, body }
+        RequestParts { url, headers, body }
     }
 }
 

@@ -272,7 +272,7 @@ fn a_failing_vendor_is_left_alone_for_a_while() {
     assert_eq!(refused.asked().len(), 5);
 }
 
-fn read(list: &[Value]) -> Result<Upstreams, BadConfig> {
+fn read(list: &[Value]) -> Result<Upstreams, ConfigError> {
     Upstreams::read(&json!({"order": "upstreamsFirst", "upstreams": list}).to_string())
 }
 
@@ -350,7 +350,7 @@ fn wrong_descriptions_are_refused_without_repeating_them() {
     let twice = read(&[described(&json!({})), described(&json!({}))])
         .err()
         .unwrap();
-    assert_eq!(twice, BadConfig::Twice("vendor".to_owned()));
+    assert_eq!(twice, ConfigError::DuplicateName("vendor".to_owned()));
     let error = Upstreams::read("{\n\"upstreams\": [pw]}").err().unwrap();
     assert_eq!(error.to_string(), "line 2: not JSON");
 }

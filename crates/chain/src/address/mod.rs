@@ -94,7 +94,7 @@ impl Address {
 pub(crate) fn checked(text: &str) -> Result<(), AddressError> {
     checked_form(text).map_err(|reason| match secret::recognise(text) {
         Some(kind) => AddressError::Secret(kind),
-        None => hint::of(text).map_or(reason, AddressError::Form),
+        None => hint::explain(text).map_or(reason, AddressError::Form),
     })
 }
 

@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use super::rows::{ImportError, Imported, Raw};
+use super::rows::{ImportError, LabelImport, Raw};
 use super::tagpack;
 
 /// The largest label file in bytes.
@@ -19,7 +19,7 @@ const MAX_FILE: u64 = 512 * 1024 * 1024;
 ///
 /// # Errors
 /// [`ImportError`] when the file as a whole cannot be used. A single bad row is a reject, not an error.
-pub fn read(input: impl Read) -> Result<Imported, ImportError> {
+pub fn read(input: impl Read) -> Result<LabelImport, ImportError> {
     let mut text = Vec::new();
     input.take(MAX_FILE + 1).read_to_end(&mut text)?;
     if text.len() as u64 > MAX_FILE {
@@ -64,7 +64,7 @@ struct Line<'a> {
     valid_to: Option<String>,
 }
 
-impl Imported {
+impl LabelImport {
     fn line(&mut self, row: usize, line: &Line<'_>) {
         let time = |text: &Option<String>| text.as_deref().filter(|t| !t.trim().is_empty()).map(time);
         let bounds = (
@@ -98,8 +98,8 @@ impl Imported {
     }
 }
 
-fn json_lines(text: &str) -> Imported {
-    let mut imported = Imported::default();
+fn json_lines(text: &str) -> LabelImport {
+    let mut imported = LabelImport::default();
     for (row, line) in (1..).zip(text.lines()) {
         if line.trim().is_empty() {
             continue;
@@ -113,7 +113,7 @@ fn json_lines(text: &str) -> Imported {
     imported
 }
 
-fn table(text: &str) -> Result<Imported, ImportError> {
+fn table(text: &str) -> Result<LabelImport, ImportError> {
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
         .trim(csv::Trim::All)
@@ -133,7 +133,7 @@ fn table(text: &str) -> Result<Imported, ImportError> {
             return Err(ImportError::Form(format!("the header has no column {column}")));
         }
     }
-    let mut imported = Imported::default();
+    let mut imported = LabelImport::default();
     let mut record = csv::StringRecord::new();
     let mut row = 1;
     loop {

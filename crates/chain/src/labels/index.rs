@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 use rustc_hash::FxBuildHasher;
 use sha2::{Digest as _, Sha256};
 
-use super::{Label, Labels, gravest_first, holds};
+use super::{Label, Labels, gravest_first, is_valid_at};
 use crate::category::Category;
 use crate::currency::Currency;
 
@@ -167,7 +167,7 @@ impl LabelIndex {
 
     /// Whether an address has any label that is valid at a time.
     pub fn contains(&self, chain: Currency, address: &str, at: i64) -> bool {
-        self.rows(chain, address).iter().any(|row| row.holds(at))
+        self.rows(chain, address).iter().any(|row| row.is_valid_at(at))
     }
 
     /// The number of labels, including ended ones.
@@ -195,9 +195,9 @@ impl LabelIndex {
 }
 
 impl Row {
-    fn holds(&self, at: i64) -> bool {
+    fn is_valid_at(&self, at: i64) -> bool {
         let bound = |value: i64, none: i64| (value != none).then_some(value);
-        holds(bound(self.from, i64::MIN), bound(self.to, i64::MAX), at)
+        is_valid_at(bound(self.from, i64::MIN), bound(self.to, i64::MAX), at)
     }
 }
 
@@ -206,7 +206,7 @@ impl Labels for LabelIndex {
         let mut labels: Vec<Label> = self
             .rows(chain, address)
             .iter()
-            .filter(|row| row.holds(at))
+            .filter(|row| row.is_valid_at(at))
             .map(|row| self.label(row))
             .collect();
         gravest_first(&mut labels);

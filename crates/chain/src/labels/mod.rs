@@ -20,7 +20,7 @@ use crate::currency::Currency;
 
 pub use import::{read, time};
 pub use index::LabelIndex;
-pub use rows::{ImportError, Imported, LabelRow, Reject};
+pub use rows::{ImportError, LabelImport, LabelRow, Reject};
 pub use sanctions::sanctions_labels;
 pub use store::{Fingerprint, LabelStore, LabelStoreError, SetReport, SetStatus};
 
@@ -49,12 +49,12 @@ pub struct Label {
 
 impl Label {
     /// Whether the label is valid at a time (milliseconds since 1970).
-    pub fn holds(&self, at: i64) -> bool {
-        holds(self.valid_from, self.valid_to, at)
+    pub fn is_valid_at(&self, at: i64) -> bool {
+        is_valid_at(self.valid_from, self.valid_to, at)
     }
 }
 
-fn holds(from: Option<i64>, to: Option<i64>, at: i64) -> bool {
+fn is_valid_at(from: Option<i64>, to: Option<i64>, at: i64) -> bool {
     from.is_none_or(|from| from <= at) && to.is_none_or(|to| at < to)
 }
 
@@ -69,12 +69,12 @@ pub trait Labels: Sync {
 }
 
 /// Several indexes combined.
-pub struct Together<'a>(pub Vec<&'a LabelIndex>);
+pub struct CombinedLabels<'a>(pub Vec<&'a LabelIndex>);
 
-impl Labels for Together<'_> {
+impl Labels for CombinedLabels<'_> {
     fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
         let said = self.0.iter().flat_map(|index| index.labels(chain, address, at));
-        together(said.collect())
+        combine_labels(said.collect())
     }
 
     fn version(&self) -> String {
@@ -86,7 +86,7 @@ impl Labels for Together<'_> {
 /// Combines the labels that several sources have for one address. Sanctions need a label from an authority's
 /// list. If there is none, other sources' sanctions labels, such as those of delisted addresses, become
 /// [`Category::Other`].
-pub fn together(mut said: Vec<Label>) -> Vec<Label> {
+pub fn combine_labels(mut said: Vec<Label>) -> Vec<Label> {
     let is_sanction = |label: &Label| label.category == Category::Sanctions;
     if !said.iter().any(|label| label.authority && is_sanction(label)) {
         for label in said.iter_mut().filter(|label| is_sanction(label)) {

@@ -41,7 +41,7 @@ pub struct Reject {
 
 /// The content of a label file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct LabelImport {
     /// The valid rows.
     pub rows: Vec<LabelRow>,
     /// The number of rejected rows.
@@ -78,7 +78,7 @@ pub(super) struct Raw<'a> {
     pub(super) valid_to: Option<i64>,
 }
 
-impl Imported {
+impl LabelImport {
     pub(super) fn reject(&mut self, row: usize, reason: impl Into<String>) {
         self.rejected += 1;
         if self.rejects.len() < REJECTS_TOLD {
@@ -95,7 +95,7 @@ impl Imported {
         let texts = [("name", raw.name), ("source", raw.source)];
         let words = raw.words.iter().map(|word| ("category", *word));
         for (field, text) in texts.into_iter().chain(words) {
-            if let Some(kind) = secret::within(text) {
+            if let Some(kind) = secret::find_in_free_text(text) {
                 return self.reject(row, format!("{field} - {}", secret::refusal(kind)));
             }
         }
@@ -133,7 +133,7 @@ impl Imported {
     }
 }
 
-impl Imported {
+impl LabelImport {
     fn note_unknown(&mut self, word: &str) {
         let word = short(word);
         if word.is_empty() || taxonomy::category(&word).is_some() {

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::rows::{ImportError, Imported, Raw};
+use super::rows::{ImportError, LabelImport, Raw};
 use super::taxonomy;
 
 /// The header and the tags. Labels do not need the other fields.
@@ -36,7 +36,7 @@ struct Tag {
     confidence: Option<String>,
 }
 
-pub(super) fn read(text: &str) -> Result<Imported, ImportError> {
+pub(super) fn read(text: &str) -> Result<LabelImport, ImportError> {
     let options = serde_saphyr::options! {
         // The largest public pack has 3 million scalars. Anchors and depth can inflate YAML, so their limits
         // remain the defaults.
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Result<Imported, ImportError> {
     };
     let pack: Pack = serde_saphyr::from_str_with_options(text, options)
         .map_err(|_| ImportError::Form("not a TagPack: `tags:` and their fields cannot be read".into()))?;
-    let mut imported = Imported::default();
+    let mut imported = LabelImport::default();
     for (row, tag) in (1..).zip(&pack.tags) {
         let Some(address) = &tag.address else {
             imported.reject(row, "no address");

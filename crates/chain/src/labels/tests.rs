@@ -7,7 +7,7 @@ const BTC: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 const TRX: &str = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 const DAY: i64 = 86_400_000;
 
-fn read_ok(text: &str) -> Imported {
+fn read_ok(text: &str) -> LabelImport {
     read(text.as_bytes()).unwrap()
 }
 
@@ -311,7 +311,7 @@ fn a_label_holds_from_its_first_to_its_last_moment() {
     let mut passing = label("Passing", Category::Mixer, 50);
     (passing.valid_from, passing.valid_to) = (Some(10), Some(20));
     assert_eq!(
-        [9, 10, 19, 20].map(|at| passing.holds(at)),
+        [9, 10, 19, 20].map(|at| passing.is_valid_at(at)),
         [false, true, true, false]
     );
     let now = jiff::Timestamp::now().as_millisecond();
@@ -329,7 +329,7 @@ fn only_an_authoritys_list_sanctions() {
     let mut listed = label("Listed", Category::Sanctions, 100);
     listed.authority = true;
     let categories = |said: &[&Label]| {
-        let all = together(said.iter().map(|label| (*label).clone()).collect());
+        let all = combine_labels(said.iter().map(|label| (*label).clone()).collect());
         all.iter()
             .map(|label| (label.name.clone(), label.category))
             .collect::<Vec<_>>()
@@ -353,7 +353,7 @@ fn only_an_authoritys_list_sanctions() {
             .into_iter()
             .map(|row| (row.currency, row.address, row.label)),
     );
-    let both = Together(vec![&index]).labels(Currency::Btc, BTC, 0);
+    let both = CombinedLabels(vec![&index]).labels(Currency::Btc, BTC, 0);
     assert_eq!(
         both.iter().map(|l| l.category).collect::<Vec<_>>(),
         [Category::Exchange, Category::Other]

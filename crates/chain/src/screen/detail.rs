@@ -47,7 +47,7 @@ pub struct Entity {
 
 /// A party with an amount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Moved {
+pub struct PartyAmount {
     /// The address; `null` when a script has none.
     pub address: Option<String>,
     /// The amount in whole coins.
@@ -115,9 +115,9 @@ pub struct TransactionDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fees: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub inputs: Option<Vec<Moved>>,
+    pub inputs: Option<Vec<PartyAmount>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outputs: Option<Vec<Moved>>,
+    pub outputs: Option<Vec<PartyAmount>>,
     pub exposures: Exposures,
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
@@ -329,11 +329,11 @@ impl TransactionDetail {
         exposures: Exposures,
     ) -> TransactionDetail {
         let decimals = request.chain.decimals();
-        let moved = |party: &Option<crate::source::Party>, amount: &Amount| Moved {
+        let moved = |party: &Option<crate::source::Party>, amount: &Amount| PartyAmount {
             address: party.as_deref().map(str::to_owned),
             amount: amount.to_coins(decimals),
         };
-        let (inputs, outputs): (Vec<Moved>, Vec<Moved>) = match &transaction.movement {
+        let (inputs, outputs): (Vec<PartyAmount>, Vec<PartyAmount>) = match &transaction.movement {
             Movement::Outputs { inputs, outputs, .. } => (
                 inputs
                     .iter()

@@ -16,20 +16,20 @@ use crate::parts::{self, Share};
 use crate::pool::Method;
 use crate::profile::Profile;
 use crate::score::{Origin, Score};
-use crate::trace::{Cut, Direction, Exposure, Trace, Via};
+use crate::trace::{Cut, Direction, Exposure, PathStep, Trace};
 
 /// The breakdown from which the score can be recomputed.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exposures {
     /// By entity.
-    pub entity: Vec<Exposed>,
+    pub entity: Vec<NamedExposure>,
     /// By category.
-    pub flag: Vec<Exposed>,
+    pub flag: Vec<NamedExposure>,
     /// By rank.
-    pub rank: Vec<Ranked>,
+    pub rank: Vec<RankExposure>,
     /// Each category's part of the score; the points sum to the score.
-    pub contributions: Vec<Contributed>,
+    pub contributions: Vec<CategoryPoints>,
     /// What the trace covered.
     pub coverage: Coverage,
     /// How the sources of mixed money were determined.
@@ -51,7 +51,7 @@ pub struct Exposures {
 /// An entity or a category from which money came or to which it went.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Exposed {
+pub struct NamedExposure {
     /// The entity's name, or the category's.
     pub name: String,
     /// The category.
@@ -72,7 +72,7 @@ pub struct Exposed {
     pub points: f64,
     /// The path of the largest part (entities only).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub path: Vec<Via>,
+    pub path: Vec<PathStep>,
     /// The exact shares at each hop, from which the score is calculated.
     pub shares: Vec<ShareAt>,
 }
@@ -88,7 +88,7 @@ pub struct ShareAt {
 
 /// Money by the rank of its counterparties.
 #[derive(Clone, Debug, Serialize)]
-pub struct Ranked {
+pub struct RankExposure {
     /// `low`, `medium`, `high` or `severe`, by the profile's thresholds.
     pub rank: &'static str,
     /// The direction.
@@ -102,7 +102,7 @@ pub struct Ranked {
 /// A category's part of the score.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Contributed {
+pub struct CategoryPoints {
     /// `own`, `incoming` or `outgoing`.
     pub direction: Origin,
     /// The category.
@@ -145,12 +145,12 @@ pub struct Coverage {
     pub cuts: BTreeMap<Cut, f64>,
     /// The coverage of the sent money.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outgoing: Option<Rest>,
+    pub outgoing: Option<DirectionCoverage>,
 }
 
 /// The coverage of the sent money.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Rest {
+pub struct DirectionCoverage {
     /// Money that ended at a label.
     pub attributed: f64,
     /// Money that remains with an unknown party.
@@ -266,7 +266,7 @@ impl Exposures {
         self.contributions = score
             .contributions
             .iter()
-            .map(|contribution| Contributed {
+            .map(|contribution| CategoryPoints {
                 direction: contribution.origin,
                 category: contribution.category,
                 effective_share: parts::number(&contribution.effective),
@@ -287,7 +287,7 @@ impl Exposures {
                 .cuts
                 .keys()
                 .any(|why| matches!(why, Cut::Nodes | Cut::Budget | Cut::History));
-            let rest = Rest {
+            let rest = DirectionCoverage {
                 attributed: percent(&trace.attributed()),
                 unattributed: percent(&trace.unattributed),
                 unresolved: percent(&trace.unresolved()),
@@ -316,7 +316,7 @@ struct Group {
     /// The effective share with decay, by which points are divided.
     effective: f64,
     confidence: u8,
-    path: Vec<Via>,
+    path: Vec<PathStep>,
     largest: BigUint,
 }
 
@@ -361,12 +361,19 @@ fn points(score: &Score, direction: Direction, category: Category) -> f64 {
 }
 
 impl Group {
-    fn exposed(self, trace: &Trace, points: f64, total: &Amount, decimals: u8, with_path: bool) -> Exposed {
+    fn exposed(
+        self,
+        trace: &Trace,
+        points: f64,
+        total: &Amount,
+        decimals: u8,
+        with_path: bool,
+    ) -> NamedExposure {
         let piece = Piece {
             part: self.parts.values().sum(),
             whole: &trace.whole,
         };
-        Exposed {
+        NamedExposure {
             name: self.name,
             category: self.category,
             direction: trace.direction,
@@ -389,7 +396,7 @@ impl Group {
     }
 }
 
-fn ranks(profile: &Profile, trace: &Trace, total: &Amount, decimals: u8) -> Vec<Ranked> {
+fn ranks(profile: &Profile, trace: &Trace, total: &Amount, decimals: u8) -> Vec<RankExposure> {
     ["low", "medium", "high", "severe"]
         .into_iter()
         .filter_map(|rank| {
@@ -403,7 +410,7 @@ fn ranks(profile: &Profile, trace: &Trace, total: &Amount, decimals: u8) -> Vec<
                 part: part.sum(),
                 whole: &trace.whole,
             };
-            (!piece.part.is_zero()).then(|| Ranked {
+            (!piece.part.is_zero()).then(|| RankExposure {
                 rank,
                 direction: trace.direction,
                 amount: piece.coins(total, decimals),

@@ -12,7 +12,7 @@ use crate::category::Category;
 use crate::labels::{Label, Labels};
 use crate::pool::Share;
 use crate::profile::Profile;
-use crate::score::{Own, Score, Unknown, score};
+use crate::score::{OwnLabel, Score, UnknownShares, score};
 
 /// Screens by labels alone.
 pub fn screen_labels(labels: &dyn Labels, profile: &Profile, request: &Request<'_>) -> Screen {
@@ -35,7 +35,7 @@ pub fn screen_labels(labels: &dyn Labels, profile: &Profile, request: &Request<'
 
 /// The score without a trace. If some category alone can make 100, the upper bound is 100. The bound must be
 /// searched only for a profile without such a category.
-fn untraced(profile: &Profile, own: Option<Own>) -> Score {
+fn untraced(profile: &Profile, own: Option<OwnLabel>) -> Score {
     let certain = profile
         .categories
         .values()
@@ -43,10 +43,10 @@ fn untraced(profile: &Profile, own: Option<Own>) -> Score {
     if certain {
         return Score {
             upper_bound: Share::from_integer(100.into()),
-            ..score(profile, &[], own, &Unknown::default())
+            ..score(profile, &[], own, &UnknownShares::default())
         };
     }
-    let everything = Unknown {
+    let everything = UnknownShares {
         incoming: Share::one(),
         outgoing: Share::one(),
     };
@@ -62,7 +62,7 @@ pub(super) fn own_labels(labels: &dyn Labels, request: &Request<'_>) -> Vec<Labe
 }
 
 /// The label that raises the score most.
-pub(super) fn strongest(profile: &Profile, own: &[Label]) -> Option<Own> {
+pub(super) fn strongest(profile: &Profile, own: &[Label]) -> Option<OwnLabel> {
     own.iter()
         .max_by_key(|label| {
             let sanctioned = label.authority && label.category == Category::Sanctions;
@@ -71,7 +71,7 @@ pub(super) fn strongest(profile: &Profile, own: &[Label]) -> Option<Own> {
                 u32::from(profile.severity(label.category)) * u32::from(label.confidence),
             )
         })
-        .map(|label| Own {
+        .map(|label| OwnLabel {
             category: label.category,
             confidence: label.confidence,
             authority: label.authority,
@@ -102,8 +102,8 @@ mod tests {
             }
             let sanctions = profile.categories.get_mut(&Category::Sanctions).unwrap();
             sanctions.severity = sanctions_severity;
-            let own = labelled.then_some(Own { category, confidence, authority });
-            let everything = Unknown { incoming: Share::one(), outgoing: Share::one() };
+            let own = labelled.then_some(OwnLabel { category, confidence, authority });
+            let everything = UnknownShares { incoming: Share::one(), outgoing: Share::one() };
             prop_assert_eq!(untraced(&profile, own), score(&profile, &[], own, &everything));
         }
     }

@@ -126,7 +126,7 @@ pub(super) fn sent(
                     continue;
                 }
                 let whole: Amount = inputs.iter().map(|input| &input.amount).sum();
-                let paid_for = scale.hold(&own.part_of(&whole));
+                let paid_for = scale.to_part(&own.part_of(&whole));
                 let is_exact = scale.numerator(&paid_for) * whole.units() == scale.whole() * own.units();
                 for (output, number) in outputs
                     .iter()
@@ -183,7 +183,7 @@ fn unseen(history: &History, more: impl Fn(&crate::source::Totals) -> Amount) ->
 }
 
 /// The two sides of one transaction.
-pub(super) struct Sides {
+pub(super) struct TransactionSeeds {
     pub(super) back: Seeds,
     pub(super) on: Seeds,
     pub(super) payers: FxHashSet<Party>,
@@ -191,8 +191,8 @@ pub(super) struct Sides {
     pub(super) paid: Amount,
 }
 
-impl Sides {
-    pub(super) fn of(transaction: &Transaction, method: Method) -> Sides {
+impl TransactionSeeds {
+    pub(super) fn of(transaction: &Transaction, method: Method) -> TransactionSeeds {
         let id = &transaction.id;
         let mut back = Vec::new();
         let mut on = Vec::new();
@@ -231,7 +231,7 @@ impl Sides {
         }
         let back = flows(back, &Amount::default());
         let on = flows(on, &Amount::default());
-        Sides {
+        TransactionSeeds {
             back: back.seeds,
             on: on.seeds,
             payers,

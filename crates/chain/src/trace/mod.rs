@@ -120,7 +120,7 @@ impl Seeds {
 
 /// One step of a path, from the screened address outwards.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Via {
+pub struct PathStep {
     /// The transaction that moved the money.
     pub transaction: String,
     /// The party on the far side, if known.
@@ -141,7 +141,7 @@ pub struct Exposure {
     /// The confidence of the label, 0-100; the highest one if there are several.
     pub confidence: u8,
     /// The path of the largest part.
-    pub path: Vec<Via>,
+    pub path: Vec<PathStep>,
 }
 
 /// Why some money was not traced to its end.

@@ -44,7 +44,7 @@ pub struct Step {
 }
 
 /// The other side of a coin.
-pub(super) struct Ends {
+pub(super) struct Expansion {
     /// The denominator of all parts.
     pub(super) whole: BigUint,
     /// The parties with their parts.
@@ -62,10 +62,10 @@ pub(super) struct Ends {
 /// The confidence that a transaction with the shape of a CoinJoin is one.
 const COINJOIN_CONFIDENCE: u8 = 80;
 
-impl Ends {
+impl Expansion {
     /// A side without any steps yet.
-    fn of(whole: BigUint) -> Ends {
-        Ends {
+    fn of(whole: BigUint) -> Expansion {
+        Expansion {
             whole,
             steps: Vec::new(),
             resting: BigUint::zero(),
@@ -75,24 +75,24 @@ impl Ends {
         }
     }
 
-    fn absorbed_by(category: Category, name: &'static str, confidence: u8) -> Ends {
-        Ends {
+    fn absorbed_by(category: Category, name: &'static str, confidence: u8) -> Expansion {
+        Expansion {
             absorbed: Some((category, name, confidence)),
-            ..Ends::of(BigUint::one())
+            ..Expansion::of(BigUint::one())
         }
     }
 
-    fn resting() -> Ends {
-        Ends {
+    fn resting() -> Expansion {
+        Expansion {
             resting: BigUint::one(),
-            ..Ends::of(BigUint::one())
+            ..Expansion::of(BigUint::one())
         }
     }
 
-    fn unknown() -> Ends {
-        Ends {
+    fn unknown() -> Expansion {
+        Expansion {
             missing: BigUint::one(),
-            ..Ends::of(BigUint::one())
+            ..Expansion::of(BigUint::one())
         }
     }
 }
@@ -116,7 +116,11 @@ pub(crate) fn all_known(source: &dyn Source, inputs: &[Input]) -> Result<bool, S
 }
 
 /// The parties that funded a coin.
-pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Result<Ends, SourceError> {
+pub(super) fn expand_backwards(
+    source: &dyn Source,
+    coin: &Coin,
+    options: &Options,
+) -> Result<Expansion, SourceError> {
     let transaction = source.transaction(coin.transaction())?;
     match (coin, &transaction.movement) {
         (
@@ -128,10 +132,10 @@ pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Resul
             },
         ) => {
             if *coinbase {
-                return Ok(Ends::absorbed_by(Category::Mining, "coinbase", 100));
+                return Ok(Expansion::absorbed_by(Category::Mining, "coinbase", 100));
             }
             if options.heuristics && cluster::is_coinjoin(&transaction) {
-                return Ok(Ends::absorbed_by(
+                return Ok(Expansion::absorbed_by(
                     Category::Coinjoin,
                     "CoinJoin",
                     COINJOIN_CONFIDENCE,
@@ -139,7 +143,7 @@ pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Resul
             }
             // If one input's amount is unknown, the parts of the others are unknown too.
             if !all_known(source, inputs)? {
-                return Ok(Ends::unknown());
+                return Ok(Expansion::unknown());
             }
             let paid: Vec<&Amount> = inputs.iter().map(|input| &input.amount).collect();
             let made: Vec<&Amount> = outputs.iter().map(|output| &output.amount).collect();
@@ -167,20 +171,24 @@ pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Resul
 }
 
 /// The parties to which a coin went.
-pub(super) fn on(source: &dyn Source, coin: &Coin, options: &Options) -> Result<Ends, SourceError> {
+pub(super) fn expand_onwards(
+    source: &dyn Source,
+    coin: &Coin,
+    options: &Options,
+) -> Result<Expansion, SourceError> {
     match coin {
         Coin::Output(made_by, output) => {
             let Some(spender) = source.spender(made_by, *output)? else {
-                return Ok(Ends::resting());
+                return Ok(Expansion::resting());
             };
             let later = options
                 .up_to
                 .is_some_and(|up_to| spender.position.is_none_or(|at| at > up_to));
             if later {
-                return Ok(Ends::resting());
+                return Ok(Expansion::resting());
             }
             if options.heuristics && cluster::is_coinjoin(&spender) {
-                return Ok(Ends::absorbed_by(
+                return Ok(Expansion::absorbed_by(
                     Category::Coinjoin,
                     "CoinJoin",
                     COINJOIN_CONFIDENCE,
@@ -208,17 +216,17 @@ fn through(
     spender: &Transaction,
     is_it: impl Fn(&Input) -> bool,
     method: Method,
-) -> Result<Ends, SourceError> {
+) -> Result<Expansion, SourceError> {
     let Movement::Outputs { inputs, outputs, .. } = &spender.movement else {
-        return Ok(Ends::unknown());
+        return Ok(Expansion::unknown());
     };
     let Some(spent) = inputs.iter().position(is_it) else {
-        return Ok(Ends::unknown());
+        return Ok(Expansion::unknown());
     };
     // Pro rata, every input goes to all outputs alike. In order, the amounts of the other inputs matter.
     let in_order = matches!(method, Method::Fifo | Method::Lifo);
     if in_order && !all_known(source, inputs)? {
-        return Ok(Ends::unknown());
+        return Ok(Expansion::unknown());
     }
     let paid: Vec<&Amount> = inputs.iter().map(|input| &input.amount).collect();
     let made: Vec<&Amount> = outputs.iter().map(|output| &output.amount).collect();
@@ -239,7 +247,7 @@ fn spread(
     to: &[&Amount],
     method: Method,
     step: impl Fn(usize) -> Step,
-) -> Ends {
+) -> Expansion {
     let (whole, parts, resting) = match method {
         Method::Poison => {
             let one = |amount: &&Amount| BigUint::from(u8::from(!amount.is_zero()));
@@ -252,7 +260,7 @@ fn spread(
         Method::Fifo | Method::Lifo => {
             let last_first = method == Method::Lifo;
             let Some(wanted) = from.get(which) else {
-                return Ends::unknown();
+                return Expansion::unknown();
             };
             let before: Amount = from.iter().take(which).copied().sum();
             let mut row: VecDeque<(usize, Amount)> =
@@ -268,21 +276,21 @@ fn spread(
         }
     };
     if parts.iter().all(Zero::is_zero) {
-        return Ends::resting();
+        return Expansion::resting();
     }
-    Ends {
+    Expansion {
         steps: parts
             .into_iter()
             .enumerate()
             .map(|(place, part)| (part, step(place)))
             .collect(),
         resting,
-        ..Ends::of(whole)
+        ..Expansion::of(whole)
     }
 }
 
 /// A transfer in an account's history.
-struct Moved<'a> {
+struct AccountTransfer<'a> {
     transaction: &'a Transaction,
     number: u32,
     transfer: &'a Transfer,
@@ -293,7 +301,7 @@ fn moves<'a>(
     transactions: &'a [std::sync::Arc<Transaction>],
     account: &'a str,
     asset: Option<&'a str>,
-) -> impl Iterator<Item = Result<Moved<'a>, &'a Amount>> {
+) -> impl Iterator<Item = Result<AccountTransfer<'a>, &'a Amount>> {
     transactions.iter().flat_map(move |transaction| {
         let transfers = match &transaction.movement {
             Movement::Transfers(transfers) => transfers.as_slice(),
@@ -308,7 +316,7 @@ fn moves<'a>(
             .zip(0u32..)
             .filter(move |(transfer, _)| transfer.asset.as_deref() == asset)
             .map(move |(transfer, number)| {
-                Ok(Moved {
+                Ok(AccountTransfer {
                     transaction,
                     number,
                     transfer,
@@ -325,12 +333,12 @@ fn pool_behind(
     number: u32,
     payment: &Transfer,
     options: &Options,
-) -> Result<Ends, SourceError> {
+) -> Result<Expansion, SourceError> {
     let Some(payer) = payment.from.as_deref() else {
-        return Ok(Ends::absorbed_by(Category::Mining, "coinbase", 100));
+        return Ok(Expansion::absorbed_by(Category::Mining, "coinbase", 100));
     };
     let up_to = transaction.position.or(options.up_to);
-    let history = source.latest(
+    let history = source.trace_history(
         payer,
         Window {
             up_to,
@@ -339,9 +347,9 @@ fn pool_behind(
     )?;
     if !history.complete {
         // The earlier balance is not known, so nothing can be stated about the mixture.
-        return Ok(Ends::unknown());
+        return Ok(Expansion::unknown());
     }
-    let mut lots: Vec<Moved<'_>> = Vec::new();
+    let mut lots: Vec<AccountTransfer<'_>> = Vec::new();
     let mut events = Vec::new();
     for moved in moves(&history.transactions, payer, payment.asset.as_deref()) {
         match moved {
@@ -378,10 +386,10 @@ fn pool_behind(
             ))
         })
         .collect();
-    Ok(Ends {
+    Ok(Expansion {
         steps,
         missing: made.missing,
-        ..Ends::of(made.whole)
+        ..Expansion::of(made.whole)
     })
 }
 
@@ -392,11 +400,11 @@ fn spent_after(
     number: u32,
     payment: &Transfer,
     options: &Options,
-) -> Result<Ends, SourceError> {
+) -> Result<Expansion, SourceError> {
     let Some(payee) = payment.to.as_deref() else {
-        return Ok(Ends::resting());
+        return Ok(Expansion::resting());
     };
-    let history = source.latest(
+    let history = source.trace_history(
         payee,
         Window {
             up_to: options.up_to,
@@ -404,9 +412,9 @@ fn spent_after(
         },
     )?;
     if !history.complete {
-        return Ok(Ends::unknown());
+        return Ok(Expansion::unknown());
     }
-    let mut purse = Purse::new(options.method);
+    let mut purse = TrackedBalance::new(options.method);
     let mut steps: Vec<(Part, Step)> = Vec::new();
     let mut fees = purse.scale.nothing();
     for moved in moves(&history.transactions, payee, payment.asset.as_deref()) {
@@ -438,21 +446,21 @@ fn spent_after(
         }
     }
     if !purse.received {
-        return Ok(Ends::unknown());
+        return Ok(Expansion::unknown());
     }
-    let Purse { scale, left, .. } = purse;
-    Ok(Ends {
+    let TrackedBalance { scale, left, .. } = purse;
+    Ok(Expansion {
         steps: steps
             .into_iter()
             .map(|(part, step)| (scale.numerator(&part), step))
             .collect(),
         resting: scale.numerator(&left) + scale.numerator(&fees),
-        ..Ends::of(scale.whole().clone())
+        ..Expansion::of(scale.whole().clone())
     })
 }
 
 /// A balance in which one payment is tracked.
-struct Purse {
+struct TrackedBalance {
     method: Method,
     scale: Scale,
     received: bool,
@@ -464,10 +472,10 @@ struct Purse {
     left: Part,
 }
 
-impl Purse {
-    fn new(method: Method) -> Purse {
+impl TrackedBalance {
+    fn new(method: Method) -> TrackedBalance {
         let scale = Scale::default();
-        Purse {
+        TrackedBalance {
             method,
             received: false,
             value: Amount::default(),

@@ -8,7 +8,7 @@ use num_traits::Zero;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::step::{self, Coin, Step};
-use super::{Attribution, Cut, Direction, Exposure, Node, Options, Seeds, Start, Trace, Via};
+use super::{Attribution, Cut, Direction, Exposure, Node, Options, PathStep, Seeds, Start, Trace};
 use crate::category::Category;
 use crate::cluster;
 use crate::parts::{Part, Scale};
@@ -16,7 +16,7 @@ use crate::pool::Method;
 use crate::source::{Party, Source, SourceError, TxId, Window};
 
 /// A coin in the queue. The largest mass is first; equal masses are in the order in which they were queued.
-struct Waiting {
+struct QueuedCoin {
     mass: Part,
     /// The sort key of the mass, for quick comparison.
     key: u128,
@@ -27,19 +27,19 @@ struct Waiting {
     coin: Coin,
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for QueuedCoin {
+    fn eq(&self, other: &QueuedCoin) -> bool {
         self.cmp(other).is_eq()
     }
 }
-impl Eq for Waiting {}
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+impl Eq for QueuedCoin {}
+impl PartialOrd for QueuedCoin {
+    fn partial_cmp(&self, other: &QueuedCoin) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+impl Ord for QueuedCoin {
+    fn cmp(&self, other: &QueuedCoin) -> std::cmp::Ordering {
         (self.key, &self.mass, self.order).cmp(&(other.key, &other.mass, other.order))
     }
 }
@@ -47,13 +47,13 @@ impl Ord for Waiting {
 type ExposureKey = (Category, String, u32);
 
 /// An exposure during the trace.
-struct Met {
+struct OpenExposure {
     by: Attribution,
     hop: u32,
     mass: Part,
     /// The largest mass of one path, and that path.
     largest: Part,
-    path: Vec<Via>,
+    path: Vec<PathStep>,
 }
 
 /// The number of a party's latest transactions that determine its cluster.
@@ -68,12 +68,12 @@ struct Tracer<'a> {
     trace: Trace,
     scale: Scale,
     epsilon: Part,
-    exposures: BTreeMap<(&'static str, String, u32), Met>,
+    exposures: BTreeMap<(&'static str, String, u32), OpenExposure>,
     unattributed: Part,
     cuts: BTreeMap<Cut, Part>,
     /// The labels of parties by their clusters.
     clusters: FxHashMap<Party, Option<Attribution>>,
-    waiting: BinaryHeap<Waiting>,
+    waiting: BinaryHeap<QueuedCoin>,
     met: usize,
     /// Poison counts each end once for each seed.
     counted: FxHashSet<(usize, Option<ExposureKey>)>,
@@ -103,7 +103,7 @@ pub fn trace(
         options,
         trace: Trace::empty(direction),
         // Epsilon is only compared, so it needs no place on the trace's scale.
-        epsilon: Scale::default().hold(&options.epsilon),
+        epsilon: Scale::default().to_part(&options.epsilon),
         exposures: BTreeMap::new(),
         unattributed: scale.nothing(),
         cuts: BTreeMap::new(),
@@ -141,11 +141,11 @@ impl Tracer<'_> {
             self.trace.expansions += 1;
             self.expand(next)?;
         }
-        Ok(self.told(money))
+        Ok(self.finish(money))
     }
 
     /// The finished trace with all parts over one denominator. The mass that rounding lost becomes a cut.
-    fn told(mut self, money: &Part) -> Trace {
+    fn finish(mut self, money: &Part) -> Trace {
         let scale = &self.scale;
         let mut trace = self.trace;
         trace.whole = scale.whole().clone();
@@ -182,10 +182,10 @@ impl Tracer<'_> {
         trace
     }
 
-    fn expand(&mut self, next: Waiting) -> Result<(), SourceError> {
+    fn expand(&mut self, next: QueuedCoin) -> Result<(), SourceError> {
         let found = match self.trace.direction {
-            Direction::Incoming => step::back(self.source, &next.coin, self.options),
-            Direction::Outgoing => step::on(self.source, &next.coin, self.options),
+            Direction::Incoming => step::expand_backwards(self.source, &next.coin, self.options),
+            Direction::Outgoing => step::expand_onwards(self.source, &next.coin, self.options),
         };
         let ends = match found {
             Ok(ends) => ends,
@@ -351,7 +351,7 @@ impl Tracer<'_> {
             return self.cut(Cut::Epsilon, &mass, seed);
         }
         self.met += 1;
-        self.waiting.push(Waiting {
+        self.waiting.push(QueuedCoin {
             key: mass.key(),
             mass,
             order: Reverse(self.met),
@@ -397,7 +397,7 @@ impl Tracer<'_> {
                 }
             }
             None => {
-                let met = Met {
+                let met = OpenExposure {
                     by,
                     hop,
                     mass: mass.clone(),
@@ -429,11 +429,11 @@ impl Tracer<'_> {
 }
 
 /// The path from the screened address to an edge.
-fn path(nodes: &[Node], node: usize) -> Vec<Via> {
+fn path(nodes: &[Node], node: usize) -> Vec<PathStep> {
     let mut path = Vec::new();
     let mut at = Some(node);
     while let Some(node) = at.and_then(|at| nodes.get(at)) {
-        path.push(Via {
+        path.push(PathStep {
             transaction: node.transaction.to_string(),
             address: node.party.as_deref().map(str::to_owned),
         });

@@ -9,7 +9,7 @@ use super::{LONGEST, parse_aamva, parse_aamva_text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Question {
+struct Request {
     file: Option<String>,
     payload: Option<String>,
 }
@@ -17,14 +17,14 @@ struct Question {
 /// Answers `{"file"}` or `{"payload"}` with `{"file", "error", "aamva"}`. Errors are in the object's `error`.
 pub fn answer_line(line: &str) -> String {
     let (file, answer) = match serde_json::from_str(line) {
-        Ok(Question {
+        Ok(Request {
             file: Some(file),
             payload: None,
         }) => {
             let answer = answer_file(&file);
             (Some(file), answer)
         }
-        Ok(Question {
+        Ok(Request {
             file: None,
             payload: Some(payload),
         }) => (

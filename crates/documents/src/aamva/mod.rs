@@ -79,7 +79,7 @@ pub fn parse_aamva_text(text: &str) -> Result<Aamva, AamvaError> {
             .map(String::as_str)
             .filter(|v| !v.is_empty())
     };
-    let stated = |id: &str| element(id).filter(|v| !values::is_none(v));
+    let stated = |id: &str| element(id).filter(|v| !values::is_placeholder(v));
     let owned = |value: Option<&str>| value.map(str::to_owned);
 
     let name = values::name(&element);

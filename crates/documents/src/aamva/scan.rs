@@ -17,7 +17,7 @@ pub(super) struct Payload {
 }
 
 /// A payload without a header needs this many common elements to be accepted.
-const ENOUGH: usize = 6;
+const MIN_COMMON_ELEMENTS: usize = 6;
 
 /// Splits a payload. Returns `None` if it does not follow the standard.
 pub(super) fn scan(text: &str) -> Option<Payload> {
@@ -31,13 +31,13 @@ pub(super) fn scan(text: &str) -> Option<Payload> {
     }
     payload.elements = by_separators(body);
     // Scanners that act as keyboards may lose every line end.
-    if usual(&payload.elements) < ENOUGH {
+    if usual(&payload.elements) < MIN_COMMON_ELEMENTS {
         let run = by_identifiers(body);
         if usual(&run) > usual(&payload.elements) {
             payload.elements = run;
         }
     }
-    (header.is_some() || usual(&payload.elements) >= ENOUGH).then_some(payload)
+    (header.is_some() || usual(&payload.elements) >= MIN_COMMON_ELEMENTS).then_some(payload)
 }
 
 /// The data of a header.
@@ -141,13 +141,16 @@ fn keep(elements: &mut BTreeMap<String, String>, id: &str, value: &str) {
 }
 
 /// The elements that nearly every card has.
-const USUAL: [&str; 16] = [
+const COMMON_IDENTIFIERS: [&str; 16] = [
     "DAA", "DAC", "DAD", "DAG", "DAI", "DAJ", "DAK", "DAQ", "DAU", "DAY", "DBA", "DBB", "DBC", "DBD", "DCS",
     "DCT",
 ];
 
 fn usual(elements: &BTreeMap<String, String>) -> usize {
-    USUAL.iter().filter(|id| elements.contains_key(**id)).count()
+    COMMON_IDENTIFIERS
+        .iter()
+        .filter(|id| elements.contains_key(**id))
+        .count()
 }
 
 /// Further identifiers that end a value in a payload without separators.
@@ -164,7 +167,7 @@ fn by_identifiers(body: &str) -> BTreeMap<String, String> {
     let mut at = 0;
     while at < body.len() {
         if let Some(id) = body.get(at..at + 3)
-            && (USUAL.contains(&id) || OTHERS.contains(&id))
+            && (COMMON_IDENTIFIERS.contains(&id) || OTHERS.contains(&id))
             && !starts.iter().any(|&(_, seen)| seen == id)
             && fits(id, &body[at + 3..])
         {

@@ -13,7 +13,7 @@ pub(super) struct Name {
 }
 
 /// Whether a value is a placeholder for a missing value.
-pub(super) fn is_none(value: &str) -> bool {
+pub(super) fn is_placeholder(value: &str) -> bool {
     ["", "NONE", "UNAVL", "UNAVAIL", "UNK", "N/A", "NA"]
         .iter()
         .any(|none| value.eq_ignore_ascii_case(none))
@@ -25,13 +25,13 @@ pub(super) fn name<'a>(element: &dyn Fn(&str) -> Option<&'a str>) -> Name {
     let suffix = ["DCU", "DAE"]
         .into_iter()
         .filter_map(element)
-        .find(|v| !is_none(v))
+        .find(|v| !is_placeholder(v))
         .map(str::to_owned);
     let Some(last) = element("DCS").or_else(|| element("DAB")) else {
         let mut name = element("DAA").map(joined).unwrap_or_default();
         name.first = name
             .first
-            .or_else(|| element("DAC").filter(|v| !is_none(v)).map(str::to_owned));
+            .or_else(|| element("DAC").filter(|v| !is_placeholder(v)).map(str::to_owned));
         name.suffix = name.suffix.or(suffix);
         return name;
     };
@@ -56,7 +56,7 @@ pub(super) fn name<'a>(element: &dyn Fn(&str) -> Option<&'a str>) -> Name {
             given => parts(given, &[' ']),
         },
     };
-    given.retain(|g| !is_none(g));
+    given.retain(|g| !is_placeholder(g));
     if !given.is_empty() {
         name.first = Some(given.remove(0));
     }
@@ -66,7 +66,7 @@ pub(super) fn name<'a>(element: &dyn Fn(&str) -> Option<&'a str>) -> Name {
             .map(|middle| parts(middle, &[',', ' ']))
             .unwrap_or_default(),
     );
-    name.middle.retain(|m| !is_none(m));
+    name.middle.retain(|m| !is_placeholder(m));
     name
 }
 
@@ -86,7 +86,7 @@ fn joined(text: &str) -> Name {
                 given.extend(parts(piece, &[' ']));
             }
         }
-        given.retain(|g| !is_none(g));
+        given.retain(|g| !is_placeholder(g));
         if !given.is_empty() {
             name.first = Some(given.remove(0));
         }

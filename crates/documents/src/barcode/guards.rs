@@ -46,7 +46,7 @@ struct Side {
 
 /// A symbol between its start and stop pattern.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Quad {
+pub(super) struct SymbolQuad {
     /// The corners in this order: top of the start pattern, top of the stop pattern, bottom of the stop
     /// pattern, bottom of the start pattern. A symbol that is upside down has its corners upside down.
     corners: [Point; 4],
@@ -56,7 +56,7 @@ pub(super) struct Quad {
     height: f32,
 }
 
-impl Quad {
+impl SymbolQuad {
     /// The sizes to which the symbol is straightened, in pixels, the best first.
     pub(super) fn sizes(&self) -> [(u32, u32); 2] {
         let size = |module: f32| {
@@ -85,9 +85,9 @@ impl Quad {
 #[derive(Debug)]
 pub(super) struct Guards {
     /// The symbols between a start and a stop pattern; those with the most hits come first.
-    pub(super) quads: Vec<Quad>,
+    pub(super) quads: Vec<SymbolQuad>,
     /// Whether at least one of the patterns was found.
-    pub(super) any: bool,
+    pub(super) has_pattern: bool,
 }
 
 /// Finds the symbols in a picture whose stripes are vertical.
@@ -98,8 +98,8 @@ pub(super) fn find(luma: &Luma) -> Guards {
     let mut any = false;
     let mut quads = Vec::new();
     for (lines, turned) in [(&lines, false), (&reversed, true)] {
-        let start = side(&collect(lines, &START, |edges| edges[0]), luma.height);
-        let stop = side(&collect(lines, &STOP, |edges| edges[9]), luma.height);
+        let start = fit_side(&find_pattern(lines, &START, |edges| edges[0]), luma.height);
+        let stop = fit_side(&find_pattern(lines, &STOP, |edges| edges[9]), luma.height);
         any |= start.is_some() || stop.is_some();
         let (Some(start), Some(stop)) = (start, stop) else {
             continue;
@@ -117,7 +117,7 @@ pub(super) fn find(luma: &Luma) -> Guards {
     quads.sort_by_key(|&(hits, _)| std::cmp::Reverse(hits));
     Guards {
         quads: quads.into_iter().map(|(_, quad)| quad).collect(),
-        any,
+        has_pattern: any,
     }
 }
 
@@ -178,7 +178,11 @@ fn line(luma: &Luma, integral: &Integral, y: u32) -> Line {
 }
 
 /// All crossings of the lines with a pattern.
-fn collect<const N: usize>(lines: &[Line], pattern: &[f32; N], outer: impl Fn(&[f32]) -> f32) -> Vec<Hit> {
+fn find_pattern<const N: usize>(
+    lines: &[Line],
+    pattern: &[f32; N],
+    outer: impl Fn(&[f32]) -> f32,
+) -> Vec<Hit> {
     let modules: f32 = pattern.iter().sum();
     let mut hits = Vec::new();
     for line in lines {
@@ -210,7 +214,7 @@ fn fits(edges: &[f32], pattern: &[f32], module: f32) -> bool {
 }
 
 /// Fits the straight line that contains the most hits.
-fn side(hits: &[Hit], height: u32) -> Option<Side> {
+fn fit_side(hits: &[Hit], height: u32) -> Option<Side> {
     let mut best: Option<(usize, f32, f32)> = None;
     let apart = (height as f32 / 12.0).max(6.0);
     // Every pair of hits that is far enough apart is tried; long lists are thinned to some thousands of
@@ -272,7 +276,7 @@ fn least_squares(hits: &[&Hit]) -> Option<(f32, f32)> {
 }
 
 /// The quadrilateral from a start to a stop pattern.
-fn between(start: Side, stop: Side) -> Option<Quad> {
+fn between(start: Side, stop: Side) -> Option<SymbolQuad> {
     let corners = [start.top, stop.top, stop.bottom, start.bottom];
     let middle = |a: Point, b: Point| Point::new((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
     let (left, right) = (middle(start.top, start.bottom), middle(stop.top, stop.bottom));
@@ -290,7 +294,7 @@ fn between(start: Side, stop: Side) -> Option<Quad> {
     let height = (start.top.distance(start.bottom) / start.module
         + stop.top.distance(stop.bottom) / stop.module)
         / 2.0;
-    Some(Quad {
+    Some(SymbolQuad {
         corners,
         modules: columns * 17.0 + 1.0,
         height,

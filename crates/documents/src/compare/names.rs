@@ -3,8 +3,8 @@
 
 use reference::icao::transliterate;
 
-use super::values::{Claimed, Said};
-use super::verdict::{NEARLY, Verdict};
+use super::values::{SourceData, SubmittedData};
+use super::verdict::{NEAR_MATCH_SCORE, Verdict};
 
 const SWAPPED: &str = "Given and family names seem to be swapped";
 const CUT: &str = "A name on the document may be cut short";
@@ -35,7 +35,7 @@ pub(super) fn words(name: &str) -> Vec<String> {
 }
 
 /// Compares the submitted names with a source's.
-pub(super) fn compare(claimed: &Claimed, said: &Said) -> Names {
+pub(super) fn compare(claimed: &SubmittedData, said: &SourceData) -> Names {
     let of = |name: &Option<String>| words(name.as_deref().unwrap_or_default());
     let (first, middle, last) = (
         of(&claimed.first_name),
@@ -155,7 +155,7 @@ impl Context {
         if a == b {
             return Some(Verdict::same(100.0, None));
         }
-        if folded(&a) == folded(&b) {
+        if fold_spelling(&a) == fold_spelling(&b) {
             return Some(Verdict::same(97.0, Some(SPELLING)));
         }
         let initial = |a: &str, b: &str| a.len() == 1 && b.starts_with(a);
@@ -197,7 +197,7 @@ impl Context {
 
 /// Replaces the ways to write umlauts and similar letters by one letter: ICAO's `UE`, `AA`, `SS` and the
 /// older `UXX`, `NXX`.
-fn folded(name: &str) -> String {
+fn fold_spelling(name: &str) -> String {
     let mut folded = name.to_owned();
     for (letters, letter) in [
         ("NXX", "N"),
@@ -254,7 +254,7 @@ pub(super) fn similarity(a: &str, b: &str) -> f64 {
     let edits = rows[a.len()][b.len()];
     let share = 100.0 * (1.0 - edits as f64 / longest as f64);
     let share = if edits == 1 && longest >= 4 {
-        share.max(NEARLY)
+        share.max(NEAR_MATCH_SCORE)
     } else {
         share
     };

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::names::{Context, similarity, words};
-use super::{Said, look, plain_number};
+use super::{SourceData, fold_lookalikes, plain_number};
 use crate::reading::{PartialDate, Source, field};
 
 /// Whether two sides belong to the same card.
@@ -35,7 +35,7 @@ pub struct SideComparison {
 
 /// The comparison of one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum FieldAgreement {
     Agrees,
     Differs,
     Unclear,
@@ -45,13 +45,13 @@ enum Sign {
 const FOREIGN: f64 = 60.0;
 
 /// Compares the data of the two sides of one card.
-pub fn compare_sides(front: &Said, back: &Said) -> SideComparison {
+pub fn compare_sides(front: &SourceData, back: &SourceData) -> SideComparison {
     let [last, first, birth, number, expiry] = [
-        name(&front.surname, &back.surname, front, back, false),
-        name(&front.given_names, &back.given_names, front, back, true),
-        date(front.birth_date, back.birth_date, front, back),
-        numbers(front, back),
-        date(front.expiry_date, back.expiry_date, front, back),
+        compare_names(&front.surname, &back.surname, front, back, false),
+        compare_names(&front.given_names, &back.given_names, front, back, true),
+        compare_dates(front.birth_date, back.birth_date, front, back),
+        compare_document_numbers(front, back),
+        compare_dates(front.expiry_date, back.expiry_date, front, back),
     ];
     let signs = [
         (field::LAST_NAME, last),
@@ -60,15 +60,15 @@ pub fn compare_sides(front: &Said, back: &Said) -> SideComparison {
         (field::DOCUMENT_NUMBER, number),
         (field::EXPIRY_DATE, expiry),
     ];
-    let with = |sign: Sign| {
+    let with = |sign: FieldAgreement| {
         signs
             .iter()
             .filter(|(_, s)| *s == sign)
             .map(|(name, _)| *name)
             .collect::<Vec<_>>()
     };
-    let (agreeing, differing) = (with(Sign::Agrees), with(Sign::Differs));
-    use Sign::{Agrees, Differs};
+    let (agreeing, differing) = (with(FieldAgreement::Agrees), with(FieldAgreement::Differs));
+    use FieldAgreement::{Agrees, Differs};
     let certain = front.certain && back.certain;
     let barcode = front.source == Source::Pdf417 || back.source == Source::Pdf417;
     let mismatch = match (last, first, birth) {
@@ -94,13 +94,19 @@ pub fn compare_sides(front: &Said, back: &Said) -> SideComparison {
     }
 }
 
-fn name(front: &Option<String>, back: &Option<String>, a: &Said, b: &Said, given: bool) -> Sign {
+fn compare_names(
+    front: &Option<String>,
+    back: &Option<String>,
+    a: &SourceData,
+    b: &SourceData,
+    given: bool,
+) -> FieldAgreement {
     let (Some(front), Some(back)) = (front, back) else {
-        return Sign::Unclear;
+        return FieldAgreement::Unclear;
     };
     let (front, back) = (words(front), words(back));
     if front.is_empty() || back.is_empty() {
-        return Sign::Unclear;
+        return FieldAgreement::Unclear;
     }
     let context = Context {
         truncated: a.truncated || b.truncated,
@@ -115,28 +121,33 @@ fn name(front: &Option<String>, back: &Option<String>, a: &Said, b: &Said, given
     };
     let (there, here) = (either(&front, &back), either(&back, &front));
     if there.matches == Some(true) || here.matches == Some(true) {
-        return Sign::Agrees;
+        return FieldAgreement::Agrees;
     }
     let nearness = there
         .score
         .max(here.score)
         .max(similarity(&front.concat(), &back.concat()));
     if nearness < FOREIGN {
-        Sign::Differs
+        FieldAgreement::Differs
     } else {
-        Sign::Unclear
+        FieldAgreement::Unclear
     }
 }
 
-fn date(front: Option<PartialDate>, back: Option<PartialDate>, a: &Said, b: &Said) -> Sign {
+fn compare_dates(
+    front: Option<PartialDate>,
+    back: Option<PartialDate>,
+    a: &SourceData,
+    b: &SourceData,
+) -> FieldAgreement {
     let (Some(front), Some(back)) = (front, back) else {
-        return Sign::Unclear;
+        return FieldAgreement::Unclear;
     };
     if front.agrees_with(&back) {
-        return Sign::Agrees;
+        return FieldAgreement::Agrees;
     }
     if a.certain && b.certain {
-        return Sign::Differs;
+        return FieldAgreement::Differs;
     }
     // The recognition may have misread one digit, swapped day and month, or confused one date with another.
     let swapped = |d: PartialDate| {
@@ -144,7 +155,8 @@ fn date(front: Option<PartialDate>, back: Option<PartialDate>, a: &Said, b: &Sai
             .zip(d.day())
             .and_then(|(m, day)| PartialDate::from_ymd(d.year(), day, m))
     };
-    let other = |said: &Said, d| [said.birth_date, said.expiry_date, said.issue_date].contains(&Some(d));
+    let other =
+        |said: &SourceData, d| [said.birth_date, said.expiry_date, said.issue_date].contains(&Some(d));
     let wrong = front
         .to_string()
         .bytes()
@@ -152,33 +164,33 @@ fn date(front: Option<PartialDate>, back: Option<PartialDate>, a: &Said, b: &Sai
         .filter(|(x, y)| x != y)
         .count();
     if wrong <= 1 || swapped(front) == Some(back) || other(b, front) || other(a, back) {
-        Sign::Unclear
+        FieldAgreement::Unclear
     } else {
-        Sign::Differs
+        FieldAgreement::Differs
     }
 }
 
-fn numbers(front: &Said, back: &Said) -> Sign {
-    let plain = |said: &Said| {
+fn compare_document_numbers(front: &SourceData, back: &SourceData) -> FieldAgreement {
+    let plain = |said: &SourceData| {
         said.document_number
             .as_deref()
-            .map(|n| look(&plain_number(n)))
+            .map(|n| fold_lookalikes(&plain_number(n)))
             .filter(|n| n.len() >= 4)
     };
     let (Some(a), Some(b)) = (plain(front), plain(back)) else {
-        return Sign::Unclear;
+        return FieldAgreement::Unclear;
     };
-    let among = |said: &Said, n: &str| {
+    let among = |said: &SourceData, n: &str| {
         said.other_numbers
             .iter()
-            .any(|other| look(&plain_number(other)).contains(n))
+            .any(|other| fold_lookalikes(&plain_number(other)).contains(n))
     };
     if a == b || a.contains(&b) || b.contains(&a) {
-        return Sign::Agrees;
+        return FieldAgreement::Agrees;
     }
     if among(front, &b) || among(back, &a) || similarity(&a, &b) >= FOREIGN {
-        Sign::Unclear
+        FieldAgreement::Unclear
     } else {
-        Sign::Differs
+        FieldAgreement::Differs
     }
 }

@@ -4,21 +4,21 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn claimed(first: &str, middle: &str, last: &str) -> Claimed {
-    Claimed {
-        first_name: filled(first),
-        middle_name: filled(middle),
-        last_name: filled(last),
-        ..Claimed::default()
+fn claimed(first: &str, middle: &str, last: &str) -> SubmittedData {
+    SubmittedData {
+        first_name: non_empty(first),
+        middle_name: non_empty(middle),
+        last_name: non_empty(last),
+        ..SubmittedData::default()
     }
 }
 
-fn said(source: Source, given: &str, surname: &str) -> Said {
-    Said {
+fn said(source: Source, given: &str, surname: &str) -> SourceData {
+    SourceData {
         source,
         certain: source != Source::Ocr,
-        surname: filled(surname),
-        given_names: filled(given),
+        surname: non_empty(surname),
+        given_names: non_empty(given),
         truncated: false,
         birth_date: None,
         expiry_date: None,
@@ -162,11 +162,11 @@ fn a_smudge_in_the_visual_zone_is_forgiven() {
 
 #[test]
 fn dates_numbers_and_nationalities() {
-    let claim = Claimed {
+    let claim = SubmittedData {
         birth_date: date("1974-08-02"),
         document_number: Some("L 898902-C3".into()),
         nationality: Some("DEU".into()),
-        ..Claimed::default()
+        ..SubmittedData::default()
     };
     let rows: &[(Source, &str, &str, &str, &[&str])] = &[
         (Source::Mrz, "1974-08-02", "L898902C3", "D", &[]),
@@ -183,10 +183,10 @@ fn dates_numbers_and_nationalities() {
         ),
     ];
     for (source, birth, number, nationality, mismatches) in rows {
-        let said = Said {
+        let said = SourceData {
             birth_date: date(birth),
-            document_number: filled(number),
-            nationality: filled(nationality),
+            document_number: non_empty(number),
+            nationality: non_empty(nationality),
             ..said(*source, "", "")
         };
         assert_eq!(
@@ -199,7 +199,7 @@ fn dates_numbers_and_nationalities() {
 
 #[test]
 fn nothing_to_compare_is_no_match() {
-    let empty = compare(&Claimed::default(), &[said(Source::Mrz, "A", "B")]);
+    let empty = compare(&SubmittedData::default(), &[said(Source::Mrz, "A", "B")]);
     assert!(!empty.matches && empty.field_results.is_empty());
     let nothing_read = compare(&claimed("A", "", "B"), &[said(Source::Mrz, "", "")]);
     assert!(!nothing_read.matches && nothing_read.mismatches.is_empty());
@@ -226,10 +226,10 @@ fn a_comparison_is_written_as_the_contract_says() {
 
 #[test]
 fn sides_belong_together_or_not() {
-    let side = |source, given, surname, birth, number, expiry| Said {
-        birth_date: filled(birth).and_then(|b| b.parse().ok()),
-        document_number: filled(number),
-        expiry_date: filled(expiry).and_then(|e| e.parse().ok()),
+    let side = |source, given, surname, birth, number, expiry| SourceData {
+        birth_date: non_empty(birth).and_then(|b| b.parse().ok()),
+        document_number: non_empty(number),
+        expiry_date: non_empty(expiry).and_then(|e| e.parse().ok()),
         ..said(source, given, surname)
     };
     use Consistency::{Consistent, Mismatch, Unknown};
@@ -330,7 +330,7 @@ proptest! {
     fn any_text_is_survived(a in "\\PC{0,60}", b in "\\PC{0,60}", c in "\\PC{0,60}", d in "\\PC{0,60}") {
         let mut said = said(Source::Ocr, &c, &d);
         said.document_number = Some(a.clone());
-        let claim = Claimed { document_number: Some(d.clone()), nationality: Some(b.clone()), ..claimed(&a, &b, &d) };
+        let claim = SubmittedData { document_number: Some(d.clone()), nationality: Some(b.clone()), ..claimed(&a, &b, &d) };
         let result = compare(&claim, &[said.clone()]);
         prop_assert!((0.0..=100.0).contains(&result.match_score));
         let _ = compare_sides(&said, &said);

@@ -8,7 +8,7 @@ use crate::reading::{Aamva, Field, MrzReading, MrzWarning, PartialDate, Source, 
 
 /// The data that a person submitted. A field that is `None` is not compared.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Claimed {
+pub struct SubmittedData {
     /// First name.
     pub first_name: Option<String>,
     /// Middle names.
@@ -25,7 +25,7 @@ pub struct Claimed {
 
 /// The data of one source on a document. A field that is `None` was not read.
 #[derive(Clone, PartialEq)]
-pub struct Said {
+pub struct SourceData {
     /// The part of the document where the data was read.
     pub source: Source,
     /// Whether single characters are reliable: true for a valid zone and a barcode, false for the visual
@@ -52,11 +52,11 @@ pub struct Said {
 }
 
 /// The text without surrounding blanks, or `None` if it is empty.
-pub(super) fn filled(text: &str) -> Option<String> {
+pub(super) fn non_empty(text: &str) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.trim().to_owned())
 }
 
-impl From<&MrzReading> for Said {
+impl From<&MrzReading> for SourceData {
     fn from(mrz: &MrzReading) -> Self {
         let fields = &mrz.fields;
         let nationality = fields
@@ -66,23 +66,23 @@ impl From<&MrzReading> for Said {
         Self {
             source: Source::Mrz,
             certain: mrz.valid,
-            surname: filled(&fields.surname),
-            given_names: filled(&fields.given_names),
+            surname: non_empty(&fields.surname),
+            given_names: non_empty(&fields.given_names),
             truncated: mrz.warnings.contains(&MrzWarning::NameMayBeTruncated),
             birth_date: fields.birth_date,
             expiry_date: fields.expiry_date,
             issue_date: fields.issue_date,
-            document_number: filled(&fields.document_number),
+            document_number: non_empty(&fields.document_number),
             other_numbers: [&fields.optional_data, &fields.optional_data2]
                 .into_iter()
-                .filter_map(|n| filled(n))
+                .filter_map(|n| non_empty(n))
                 .collect(),
-            nationality: filled(nationality),
+            nationality: non_empty(nationality),
         }
     }
 }
 
-impl From<&Aamva> for Said {
+impl From<&Aamva> for SourceData {
     fn from(card: &Aamva) -> Self {
         let given: Vec<&str> = card
             .first_name
@@ -93,12 +93,12 @@ impl From<&Aamva> for Said {
         let others = ["DCF", "DCK"]
             .iter()
             .filter_map(|id| card.elements.get(*id))
-            .filter_map(|n| filled(n));
+            .filter_map(|n| non_empty(n));
         Self {
             source: Source::Pdf417,
             certain: true,
             surname: card.last_name.clone(),
-            given_names: filled(&given.join(" ")),
+            given_names: non_empty(&given.join(" ")),
             truncated: !card.truncated.is_empty(),
             birth_date: card.birth_date,
             expiry_date: card.expiry_date,
@@ -110,14 +110,14 @@ impl From<&Aamva> for Said {
     }
 }
 
-impl Said {
+impl SourceData {
     /// The data of one source, from merged or visual-zone fields. Fields of other sources are ignored.
     pub fn from_fields(fields: &BTreeMap<String, Field>, source: Source) -> Self {
         let value = |name: &str| {
             fields
                 .get(name)
                 .filter(|f| f.source == source)
-                .and_then(|f| filled(&f.value))
+                .and_then(|f| non_empty(&f.value))
         };
         let date = |name: &str| value(name).and_then(|v| v.parse().ok());
         let given = [value(field::FIRST_NAME), value(field::MIDDLE_NAME)]
@@ -128,7 +128,7 @@ impl Said {
             source,
             certain: source != Source::Ocr,
             surname: value(field::LAST_NAME),
-            given_names: filled(&given.join(" ")),
+            given_names: non_empty(&given.join(" ")),
             truncated: false,
             birth_date: date(field::BIRTH_DATE),
             expiry_date: date(field::EXPIRY_DATE),

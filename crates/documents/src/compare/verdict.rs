@@ -1,7 +1,7 @@
 //! The result type for the comparison of two values of any field.
 
 /// From this score on, a difference may be a misreading of the visual zone.
-pub(super) const NEARLY: f64 = 75.0;
+pub(super) const NEAR_MATCH_SCORE: f64 = 75.0;
 
 /// How well two values agree.
 #[derive(Debug, Clone, Copy, PartialEq)]

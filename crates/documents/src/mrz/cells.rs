@@ -3,7 +3,7 @@
 //! Characters that recognition often confuses are added as candidates, so a single certain candidate is never
 //! overrated.
 
-use super::parse::in_alphabet;
+use super::parse::is_mrz_character;
 
 /// The candidates for one printed character.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,8 +38,8 @@ pub fn cells(text: &str, confidences: &[f32]) -> Line {
             '(' | '[' | '{' | '（' | '∠' => push('<', p.min(0.5)),
             'ñ' => push('Ñ', p),
             _ if c.is_whitespace() => {}
-            _ if in_alphabet(c) => push(c, p),
-            _ if in_alphabet(c.to_ascii_uppercase()) => push(c.to_ascii_uppercase(), p.min(0.9)),
+            _ if is_mrz_character(c) => push(c, p),
+            _ if is_mrz_character(c.to_ascii_uppercase()) => push(c.to_ascii_uppercase(), p.min(0.9)),
             // An accented letter loses its accent; any other character becomes a filler of very low
             // probability.
             _ => match any_ascii::any_ascii_char(c)
@@ -47,7 +47,7 @@ pub fn cells(text: &str, confidences: &[f32]) -> Line {
                 .next()
                 .map(|c| c.to_ascii_uppercase())
             {
-                Some(c) if in_alphabet(c) => push(c, p.min(0.5)),
+                Some(c) if is_mrz_character(c) => push(c, p.min(0.5)),
                 _ => push('<', 0.05),
             },
         }
@@ -103,13 +103,13 @@ const LEAST: f32 = 1e-6;
 impl Cell {
     /// The candidates with their likely confusions, likeliest first, as log probabilities. The probabilities
     /// sum to at most one.
-    pub(super) fn softened(&self) -> Vec<(char, f32)> {
+    pub(super) fn with_confusions(&self) -> Vec<(char, f32)> {
         let mut mixed: Vec<(char, f32)> = Vec::new();
         let mut add = |c: char, p: f32| match mixed.iter_mut().find(|(known, _)| *known == c) {
             Some((_, sum)) => *sum += p,
             None => mixed.push((c, p)),
         };
-        let usable = |&&(c, p): &&(char, f32)| in_alphabet(c) && !p.is_nan();
+        let usable = |&&(c, p): &&(char, f32)| is_mrz_character(c) && !p.is_nan();
         let total: f32 = self
             .candidates
             .iter()
@@ -157,15 +157,15 @@ mod tests {
         let cell = Cell {
             candidates: vec![('O', 0.0), ('é', 0.0), ('7', f32::NAN)],
         };
-        let mixed = cell.softened();
+        let mixed = cell.with_confusions();
         assert_eq!(mixed[0].0, 'O');
         assert_eq!(mixed[1].0, '0');
         let total: f32 = mixed.iter().map(|(_, p)| p.exp()).sum();
         assert!((0.99..=1.001).contains(&total));
-        assert_eq!(Cell::default().softened(), []);
+        assert_eq!(Cell::default().with_confusions(), []);
         let much = Cell {
             candidates: vec![('A', 5.0), ('B', f32::INFINITY)],
         };
-        assert!(much.softened().iter().all(|(_, p)| *p <= 0.001));
+        assert!(much.with_confusions().iter().all(|(_, p)| *p <= 0.001));
     }
 }

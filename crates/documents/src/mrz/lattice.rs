@@ -11,16 +11,16 @@ use super::layout::{Layout, Names, WEIGHTS, value};
 use crate::reading::MrzCheck;
 
 /// The number of strings that each state retains and that the search returns.
-const KEPT: usize = 5;
+const PATHS_PER_STATE: usize = 5;
 /// Strings this many nats worse than the best at the same position are dropped.
-const HOPELESS: f32 = 14.0;
+const PRUNING_MARGIN: f32 = 14.0;
 
 // The costs, in nats, of departures from one cell per position. Skipping or inserting fillers is cheap only
 // if the line's number of cells differs from its number of positions.
 const FIRST_FILLER: f32 = 3.0;
 const NEXT_FILLER: f32 = 0.7;
 const TRAILING_FILLER: f32 = 1.0;
-const DOUBTFUL: f32 = 7.0;
+const UNSUPPORTED_COST: f32 = 7.0;
 // The cost of a character outside its position's class, if the print itself may be wrong. It is more than the
 // cost of reading B for 8 and less than that of A for 4.
 const AGAINST_CLASS: f32 = 5.5;
@@ -33,7 +33,7 @@ pub(super) type Candidates = Vec<(char, f32)>;
 
 /// A string that the layout allows.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct CandidateString {
     pub(super) lines: Vec<Vec<char>>,
     /// The log probability minus all costs.
     pub(super) score: f32,
@@ -167,7 +167,7 @@ struct Path {
     /// Name only: whether the double filler has occurred.
     separated: bool,
     /// Whether the last step inserted a filler or skipped a cell in a run of fillers.
-    slipping: bool,
+    in_filler_gap: bool,
     guessed: bool,
 }
 
@@ -192,7 +192,7 @@ impl Layer {
 
     /// Retains a path if it is among the best of its state; of equal strings, only the best path.
     fn offer(&mut self, state: usize, path: Path) {
-        if path.score < self.best - HOPELESS {
+        if path.score < self.best - PRUNING_MARGIN {
             return;
         }
         self.best = self.best.max(path.score);
@@ -201,7 +201,7 @@ impl Layer {
             if path.score > same.score {
                 *same = path;
             }
-        } else if kept.len() < KEPT {
+        } else if kept.len() < PATHS_PER_STATE {
             kept.push(path);
         } else if let Some(worst) = kept.iter_mut().min_by(|a, b| a.score.total_cmp(&b.score))
             && worst.score < path.score
@@ -216,7 +216,12 @@ impl Layer {
 /// With `checked`, every check digit is correct, except that the caller must verify the exact rule for blank
 /// digits. Without it, a character outside its position's class is possible at a cost, because the print may
 /// be wrong.
-pub(super) fn search(layout: &Layout, rest: usize, lines: &[Vec<Candidates>], checked: bool) -> Vec<Found> {
+pub(super) fn search(
+    layout: &Layout,
+    rest: usize,
+    lines: &[Vec<Candidates>],
+    checked: bool,
+) -> Vec<CandidateString> {
     let mut search = Search {
         miscounted: false,
         arena: Vec::new(),
@@ -228,7 +233,7 @@ pub(super) fn search(layout: &Layout, rest: usize, lines: &[Vec<Candidates>], ch
         node: ROOT,
         fillers: 0,
         separated: false,
-        slipping: false,
+        in_filler_gap: false,
         guessed: false,
     };
     // Between lines, a state is the sums only.
@@ -239,7 +244,7 @@ pub(super) fn search(layout: &Layout, rest: usize, lines: &[Vec<Candidates>], ch
     }
     let mut found: Vec<Path> = between.states.into_iter().flatten().collect();
     found.sort_by(|a, b| b.score.total_cmp(&a.score));
-    found.truncate(KEPT);
+    found.truncate(PATHS_PER_STATE);
     found
         .iter()
         .map(|path| search.found(path, layout.width))
@@ -268,7 +273,7 @@ impl Search {
                     Path {
                         fillers: 0,
                         separated: false,
-                        slipping: false,
+                        in_filler_gap: false,
                         ..path
                     },
                 );
@@ -282,7 +287,7 @@ impl Search {
             for used in first..=last {
                 for sums in 0..SUMS {
                     for path in std::mem::take(&mut layer.states[used * SUMS + sums]) {
-                        if path.score >= layer.best - HOPELESS {
+                        if path.score >= layer.best - PRUNING_MARGIN {
                             self.step(&mut next, position, column, cells, (used, sums), path);
                         }
                     }
@@ -307,14 +312,14 @@ impl Search {
             for sums in 0..SUMS {
                 for path in layer.states[used * SUMS + sums].clone() {
                     let run = filler && path.fillers > 0;
-                    let cost = match (run && self.miscounted, path.slipping) {
+                    let cost = match (run && self.miscounted, path.in_filler_gap) {
                         (true, true) => NEXT_FILLER,
                         (true, false) => FIRST_FILLER,
-                        (false, _) => DOUBTFUL,
+                        (false, _) => UNSUPPORTED_COST,
                     };
                     let skipped = Path {
                         score: path.score - cost,
-                        slipping: run,
+                        in_filler_gap: run,
                         guessed: path.guessed || !run,
                         ..path
                     };
@@ -343,7 +348,7 @@ impl Search {
                 let cost = if against { AGAINST_CLASS } else { 0.0 };
                 let read = Path {
                     score: path.score + p - cost,
-                    slipping: false,
+                    in_filler_gap: false,
                     ..path
                 };
                 self.emit(next, position, column, c, (used + 1, sums), read);
@@ -354,15 +359,15 @@ impl Search {
         if position.class.allows('<')
             && (path.fillers > 0 || cells.get(used).is_some_and(|c| likelihood(c, '<') > -1.5) || beyond)
         {
-            let cost = match (path.slipping, beyond) {
-                _ if !self.miscounted => DOUBTFUL,
+            let cost = match (path.in_filler_gap, beyond) {
+                _ if !self.miscounted => UNSUPPORTED_COST,
                 (true, _) => NEXT_FILLER,
                 (false, true) => TRAILING_FILLER,
                 (false, false) => FIRST_FILLER,
             };
             let filled = Path {
                 score: path.score - cost,
-                slipping: true,
+                in_filler_gap: true,
                 ..path
             };
             self.emit(next, position, column, '<', (used, sums), filled);
@@ -374,8 +379,8 @@ impl Search {
             && position.class.allows(last)
         {
             let doubled = Path {
-                score: path.score - DOUBTFUL,
-                slipping: false,
+                score: path.score - UNSUPPORTED_COST,
+                in_filler_gap: false,
                 guessed: true,
                 ..path
             };
@@ -436,7 +441,7 @@ impl Search {
             (true, true) => 1,
             (true, false) => path.fillers.saturating_add(1),
         };
-        if path.score < next.best - HOPELESS {
+        if path.score < next.best - PRUNING_MARGIN {
             return;
         }
         path.hash = (path.hash ^ u64::from(u32::from(c))).wrapping_mul(0x0000_0100_0000_01b3);
@@ -449,7 +454,7 @@ impl Search {
     }
 
     /// The complete string of a path through all lines.
-    fn found(&self, path: &Path, width: usize) -> Found {
+    fn found(&self, path: &Path, width: usize) -> CandidateString {
         let mut text = Vec::new();
         let mut node = path.node;
         while let Some(&(c, before)) = self.arena.get(node as usize) {
@@ -457,7 +462,7 @@ impl Search {
             node = before;
         }
         text.reverse();
-        Found {
+        CandidateString {
             lines: text.chunks(width).map(<[char]>::to_vec).collect(),
             score: path.score,
             guessed: path.guessed,

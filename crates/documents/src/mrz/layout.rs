@@ -56,7 +56,7 @@ impl Check {
     }
 
     /// Whether the check digit in `lines` is correct.
-    pub(super) fn holds(&self, lines: &[Vec<char>]) -> bool {
+    pub(super) fn is_correct(&self, lines: &[Vec<char>]) -> bool {
         let covered = || self.covers.iter().flat_map(|span| span.of(lines).iter().copied());
         let printed = lines[self.digit.0][self.digit.1];
         if printed == '<' {

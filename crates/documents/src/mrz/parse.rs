@@ -25,7 +25,7 @@ pub enum MrzError {
 }
 
 /// Whether the character belongs to the MRZ alphabet (with `Ñ`).
-pub(super) fn in_alphabet(c: char) -> bool {
+pub(super) fn is_mrz_character(c: char) -> bool {
     matches!(c, 'A'..='Z' | '0'..='9' | '<' | 'Ñ')
 }
 
@@ -60,7 +60,7 @@ pub fn parse_on<S: AsRef<str>>(lines: &[S], today: Date) -> Result<MrzReading, M
         .collect();
     let format = format_of(&lines).ok_or(MrzError::Size)?;
     for (l, line) in lines.iter().enumerate() {
-        if let Some(p) = line.iter().position(|&c| !in_alphabet(c)) {
+        if let Some(p) = line.iter().position(|&c| !is_mrz_character(c)) {
             return Err(MrzError::Alphabet {
                 line: l + 1,
                 position: p + 1,
@@ -93,7 +93,7 @@ pub(super) fn read(layout: &Layout, lines: &[Vec<char>], today: Date) -> MrzRead
     let failed_checks: Vec<_> = layout
         .checks(rest)
         .iter()
-        .filter(|check| !check.holds(lines))
+        .filter(|check| !check.is_correct(lines))
         .map(|check| check.name)
         .collect();
     let (fields, warnings) = fields(layout, lines, rest, today);

@@ -6,7 +6,7 @@
 use jiff::civil::Date;
 
 use super::cells::Line;
-use super::lattice::{Candidates, Found, search};
+use super::lattice::{CandidateString, Candidates, search};
 use super::layout::Layout;
 use super::parse::{read, today};
 use crate::reading::{MrzFormat, MrzReading, MrzWarning};
@@ -19,9 +19,9 @@ const LONG_NUMBER: f32 = -2.0;
 const IMPLAUSIBLE: f32 = -4.0;
 const TRUNCATED: f32 = -0.7;
 /// A repair is reported if it is e² ≈ 7 times likelier than all alternatives together.
-const REPORT: f32 = 2.0;
+const MIN_REPORT_MARGIN: f32 = 2.0;
 /// A reading is accepted if it is e⁴ ≈ 55 times likelier than all alternatives together.
-const ACCEPT: f32 = 4.0;
+const MIN_ACCEPT_MARGIN: f32 = 4.0;
 /// Below this mean log probability per position, the lines are no zone.
 const NO_ZONE: f32 = -2.0;
 /// A line may have this many characters too few (recognition drops fillers in long runs) or too many.
@@ -49,24 +49,24 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
         .map(|line| {
             line.iter()
                 .take(64)
-                .map(super::Cell::softened)
+                .map(super::Cell::with_confusions)
                 .filter(|c| !c.is_empty())
                 .collect()
         })
         .collect();
-    let mut valid: Vec<Reading> = Vec::new();
-    let mut printed: Option<Reading> = None;
+    let mut valid: Vec<ScoredReading> = Vec::new();
+    let mut printed: Option<ScoredReading> = None;
     for layout in layouts(&lines) {
         for rest in long_numbers(layout, &lines) {
             let strings = search(layout, rest, &lines, true).into_iter();
             valid.extend(
                 strings
-                    .map(|s| Reading::new(layout, s, rest, today))
+                    .map(|s| ScoredReading::new(layout, s, rest, today))
                     .filter(|r| r.mrz.valid),
             );
         }
         if let Some(string) = search(layout, 0, &lines, false).into_iter().next() {
-            let reading = Reading::new(layout, string, 0, today);
+            let reading = ScoredReading::new(layout, string, 0, today);
             if printed.as_ref().is_none_or(|p| p.score < reading.score) {
                 printed = Some(reading);
             }
@@ -82,14 +82,14 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
 }
 
 /// A string as a reading, with its score.
-struct Reading {
+struct ScoredReading {
     mrz: MrzReading,
     score: f32,
     guessed: bool,
 }
 
-impl Reading {
-    fn new(layout: &Layout, found: Found, rest: usize, today: Date) -> Self {
+impl ScoredReading {
+    fn new(layout: &Layout, found: CandidateString, rest: usize, today: Date) -> Self {
         let mrz = read(layout, &found.lines, today);
         let odd = |w: &MrzWarning| {
             if *w == MrzWarning::NameMayBeTruncated {
@@ -109,7 +109,7 @@ impl Reading {
 }
 
 /// Chooses between the best valid string and the string as read. `valid` is sorted, best first.
-fn decide(valid: Vec<Reading>, printed: Reading) -> MrzReading {
+fn decide(valid: Vec<ScoredReading>, printed: ScoredReading) -> MrzReading {
     let mut valid = valid.into_iter();
     let best = valid.next();
     let mut others: Vec<f32> = match &best {
@@ -126,11 +126,11 @@ fn decide(valid: Vec<Reading>, printed: Reading) -> MrzReading {
         Some(best) => {
             let margin = best.score - log_sum(&others);
             let same = best.mrz.lines == printed.mrz.lines;
-            if margin < REPORT && !same {
+            if margin < MIN_REPORT_MARGIN && !same {
                 return unproven(printed.mrz, None);
             }
             let margin = margin.is_finite().then_some(margin);
-            if best.guessed || margin.is_some_and(|m| m < ACCEPT) {
+            if best.guessed || margin.is_some_and(|m| m < MIN_ACCEPT_MARGIN) {
                 return unproven(best.mrz, margin);
             }
             MrzReading { margin, ..best.mrz }

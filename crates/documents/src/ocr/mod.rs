@@ -14,7 +14,7 @@ use std::sync::Arc;
 use inference::{ModelName, Models};
 
 pub use quad::Quad;
-pub use recognise::{Recognised, View};
+pub use recognise::{RecognisedText, View};
 
 use ctc::SYMBOLS;
 

@@ -30,7 +30,7 @@ pub enum View {
 
 /// The recognition result of a line.
 #[derive(Debug, Clone)]
-pub struct Recognised {
+pub struct RecognisedText {
     /// The most probable text.
     pub text: String,
     /// Mean probability of its characters, 0–1; 0 if it has none.
@@ -52,7 +52,7 @@ impl Ocr {
         quad: &Quad,
         view: View,
         squeeze: f32,
-    ) -> Result<Recognised, OcrError> {
+    ) -> Result<RecognisedText, OcrError> {
         let width = (HEIGHT as f32 * quad.aspect() * squeeze).clamp(WIDTH_STEP as f32, MAX_WIDTH as f32);
         let width = (width as u32).div_ceil(WIDTH_STEP) * WIDTH_STEP;
         let line = cut_out(picture, quad, view, width);
@@ -74,7 +74,7 @@ impl Ocr {
 
     /// Decodes the output greedily and collects the emissions. In CTC, a character counts once until another
     /// class or a blank follows.
-    fn decoded(&self, steps: &[f32]) -> Recognised {
+    fn decoded(&self, steps: &[f32]) -> RecognisedText {
         let (mut text, mut sum, mut count, mut previous) = (String::new(), 0.0, 0usize, 0);
         let mut emissions = Emissions::default();
         for step in steps.chunks_exact(self.classes.len()) {
@@ -100,7 +100,7 @@ impl Ocr {
         } else {
             (sum / count as f32).clamp(0.0, 1.0)
         };
-        Recognised {
+        RecognisedText {
             text: text.trim().to_owned(),
             confidence,
             emissions,

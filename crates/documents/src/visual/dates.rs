@@ -23,7 +23,7 @@ const MONTHS: [&[&str]; 12] = [
 
 /// The order of day and month where both are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum DateOrder {
     /// Day first, as everywhere except in the United States.
     DayFirst,
     /// Month first.
@@ -31,7 +31,7 @@ pub(super) enum Order {
 }
 
 /// Finds all dates in a text. Two-digit years are between `century_end` − 99 and `century_end`.
-pub(super) fn dates(text: &str, order: Order, century_end: i16) -> Vec<PartialDate> {
+pub(super) fn find_dates(text: &str, order: DateOrder, century_end: i16) -> Vec<PartialDate> {
     let tokens = tokens(text);
     let mut found = Vec::new();
     let mut at = 0;
@@ -88,7 +88,7 @@ fn tokens(text: &str) -> Vec<Token> {
 }
 
 /// Parses a date from the first tokens. Also returns the number of tokens that it uses.
-fn date_at(tokens: &[Token], order: Order, century_end: i16) -> Option<(PartialDate, usize)> {
+fn date_at(tokens: &[Token], order: DateOrder, century_end: i16) -> Option<(PartialDate, usize)> {
     let Token::Number { value: first, digits } = *tokens.first()? else {
         return None;
     };
@@ -137,15 +137,15 @@ fn date_at(tokens: &[Token], order: Order, century_end: i16) -> Option<(PartialD
             PartialDate::from_ymd(year, small(first)?, small(*second)?),
         );
         match order {
-            Order::DayFirst => day_first.or(month_first),
-            Order::MonthFirst => month_first.or(day_first),
+            DateOrder::DayFirst => day_first.or(month_first),
+            DateOrder::MonthFirst => month_first.or(day_first),
         }
     };
     date.map(|date| (date, 3))
 }
 
 /// Parses a date without separators: `19740812`, `12081974`, `08121974`.
-fn compact(value: u32, order: Order) -> Option<PartialDate> {
+fn compact(value: u32, order: DateOrder) -> Option<PartialDate> {
     let part = |divisor: u32, modulus: u32| value / divisor % modulus;
     let date = |year: u32, month: u32, day: u32| {
         let year = i16::try_from(year).ok().filter(|y| (1900..2100).contains(y))?;
@@ -155,8 +155,8 @@ fn compact(value: u32, order: Order) -> Option<PartialDate> {
     let day_first = date(part(1, 10_000), part(10_000, 100), part(1_000_000, 100));
     let month_first = date(part(1, 10_000), part(1_000_000, 100), part(10_000, 100));
     match order {
-        Order::DayFirst => year_first.or(day_first).or(month_first),
-        Order::MonthFirst => year_first.or(month_first).or(day_first),
+        DateOrder::DayFirst => year_first.or(day_first).or(month_first),
+        DateOrder::MonthFirst => year_first.or(month_first).or(day_first),
     }
 }
 
@@ -195,29 +195,29 @@ mod tests {
 
     #[test]
     fn printed_dates_are_read() {
-        let rows: &[(&str, Order, &[&str])] = &[
-            ("12.08.1974", Order::DayFirst, &["1974-08-12"]),
-            ("12/08/1974", Order::MonthFirst, &["1974-12-08"]),
-            ("08/25/1974", Order::DayFirst, &["1974-08-25"]),
-            ("1974-08-12", Order::MonthFirst, &["1974-08-12"]),
-            ("12 AUG/AOÛT 1974", Order::DayFirst, &["1974-08-12"]),
-            ("12 AUG 74", Order::DayFirst, &["1974-08-12"]),
-            ("12AUG1974", Order::DayFirst, &["1974-08-12"]),
-            ("04 JUIL 2012", Order::DayFirst, &["2012-07-04"]),
-            ("3. 12.08.1990 PRAHA", Order::DayFirst, &["1990-08-12"]),
+        let rows: &[(&str, DateOrder, &[&str])] = &[
+            ("12.08.1974", DateOrder::DayFirst, &["1974-08-12"]),
+            ("12/08/1974", DateOrder::MonthFirst, &["1974-12-08"]),
+            ("08/25/1974", DateOrder::DayFirst, &["1974-08-25"]),
+            ("1974-08-12", DateOrder::MonthFirst, &["1974-08-12"]),
+            ("12 AUG/AOÛT 1974", DateOrder::DayFirst, &["1974-08-12"]),
+            ("12 AUG 74", DateOrder::DayFirst, &["1974-08-12"]),
+            ("12AUG1974", DateOrder::DayFirst, &["1974-08-12"]),
+            ("04 JUIL 2012", DateOrder::DayFirst, &["2012-07-04"]),
+            ("3. 12.08.1990 PRAHA", DateOrder::DayFirst, &["1990-08-12"]),
             (
                 "4a ISS 01/02/2020 4b EXP 01/02/2028",
-                Order::MonthFirst,
+                DateOrder::MonthFirst,
                 &["2020-01-02", "2028-01-02"],
             ),
-            ("19740812", Order::DayFirst, &["1974-08-12"]),
-            ("31.02.1974", Order::DayFirst, &[]),
-            ("12.08.197", Order::DayFirst, &[]),
-            ("AB-345/67, 27.09.2007.", Order::DayFirst, &["2007-09-27"]),
-            ("no date 12 34", Order::DayFirst, &[]),
+            ("19740812", DateOrder::DayFirst, &["1974-08-12"]),
+            ("31.02.1974", DateOrder::DayFirst, &[]),
+            ("12.08.197", DateOrder::DayFirst, &[]),
+            ("AB-345/67, 27.09.2007.", DateOrder::DayFirst, &["2007-09-27"]),
+            ("no date 12 34", DateOrder::DayFirst, &[]),
         ];
         for (text, order, expected) in rows {
-            let found: Vec<String> = dates(text, *order, 2050)
+            let found: Vec<String> = find_dates(text, *order, 2050)
                 .iter()
                 .map(ToString::to_string)
                 .collect();
@@ -227,14 +227,14 @@ mod tests {
 
     #[test]
     fn short_years_lie_in_their_century() {
-        assert_eq!(dates("01.02.30", Order::DayFirst, 2026)[0].year(), 1930);
-        assert_eq!(dates("01.02.30", Order::DayFirst, 2060)[0].year(), 2030);
+        assert_eq!(find_dates("01.02.30", DateOrder::DayFirst, 2026)[0].year(), 1930);
+        assert_eq!(find_dates("01.02.30", DateOrder::DayFirst, 2060)[0].year(), 2030);
     }
 
     proptest! {
         #[test]
         fn any_text_is_survived(text in "\\PC{0,40}") {
-            let _ = dates(&text, Order::DayFirst, 2026);
+            let _ = find_dates(&text, DateOrder::DayFirst, 2026);
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::locate::Line;
 use crate::reading::{Aamva, DocumentKind, MrzReading};
 
-use super::labels::{folded, labels_in};
+use super::labels::{fold_text, labels_in};
 
 /// Folded titles that documents print, with the kind that they prove. The longest title in all lines decides.
 const TITLES: &[(DocumentKind, &[&str])] = &[
@@ -167,7 +167,7 @@ pub(super) fn kind_of(
     let texts: Vec<String> = lines
         .iter()
         .filter(|l| l.read.confidence > 0.5)
-        .map(|l| folded(&l.read.text))
+        .map(|l| fold_text(&l.read.text))
         .collect();
     let titled = title(&texts);
     if let Some(mrz) = mrz {
@@ -261,10 +261,10 @@ mod tests {
     fn titles_are_whole_words() {
         for (_, titles) in TITLES {
             for title in *titles {
-                assert_eq!(folded(title), *title);
+                assert_eq!(fold_text(title), *title);
             }
         }
-        let title = |text: &str| title(&[folded(text)]);
+        let title = |text: &str| title(&[fold_text(text)]);
         assert_eq!(
             title("République française – Titre de séjour"),
             Some(DocumentKind::ResidencyCard)

@@ -476,7 +476,7 @@ pub(super) const LABELS: &[(Label, &[&str])] = &[
 ];
 
 /// Folds text for comparison: ASCII capitals and digits, with single spaces between words.
-pub(super) fn folded(text: &str) -> String {
+pub(super) fn fold_text(text: &str) -> String {
     let ascii = any_ascii::any_ascii(text).to_ascii_uppercase();
     let words: Vec<&str> = ascii
         .split(|c: char| !c.is_ascii_alphanumeric())
@@ -487,7 +487,7 @@ pub(super) fn folded(text: &str) -> String {
 
 /// A label in a folded text, with the range of words that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct LabelMatch {
     /// The label.
     pub(super) label: Label,
     /// Index of the first word.
@@ -497,13 +497,13 @@ pub(super) struct Found {
 }
 
 /// Finds all labels in the words of a folded text, in order and without overlaps.
-pub(super) fn labels_in(words: &[&str]) -> Vec<Found> {
+pub(super) fn labels_in(words: &[&str]) -> Vec<LabelMatch> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < words.len() {
         match longest_at(&words[at..]) {
             Some((label, used)) => {
-                found.push(Found {
+                found.push(LabelMatch {
                     label,
                     start: at,
                     end: at + used,
@@ -542,7 +542,7 @@ mod tests {
         let mut seen = std::collections::HashMap::new();
         for (label, phrases) in LABELS {
             for phrase in *phrases {
-                assert_eq!(folded(phrase), *phrase);
+                assert_eq!(fold_text(phrase), *phrase);
                 assert_eq!(seen.insert(*phrase, *label), None, "{phrase} twice");
             }
         }
@@ -564,7 +564,7 @@ mod tests {
             ("", &[]),
         ];
         for (text, expected) in rows {
-            let text = folded(text);
+            let text = fold_text(text);
             let words: Vec<&str> = text.split_whitespace().collect();
             let found: Vec<Label> = labels_in(&words).iter().map(|f| f.label).collect();
             assert_eq!(found, *expected, "{text}");

@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 
 use imaging::Point;
 
-use crate::locate::{Line, likeness};
+use crate::locate::{Line, mrz_likeness};
 use crate::reading::{Aamva, DocumentKind, Field, MrzReading, PartialDate, Source, field};
 
-use dates::{Order, dates};
-use labels::{Label, folded, labels_in};
+use dates::{DateOrder, find_dates};
+use labels::{Label, fold_text, labels_in};
 
 /// The data of the visual zone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Visual {
+pub(crate) struct VisualZone {
     pub(crate) kind: DocumentKind,
     pub(crate) fields: BTreeMap<String, Field>,
 }
@@ -33,18 +33,18 @@ pub(crate) fn read(
     mrz: Option<&MrzReading>,
     aamva: Option<&Aamva>,
     any_barcode: bool,
-) -> Visual {
+) -> VisualZone {
     let kind = kind::kind_of(lines, mrz, aamva, any_barcode);
     let items = items(lines);
     let mut fields = BTreeMap::new();
     let order = date_order(&items, mrz, aamva);
-    labelled(&items, order, &mut fields);
+    read_labelled_fields(&items, order, &mut fields);
     if kind == DocumentKind::Drivers {
-        numbered(&items, order, &mut fields);
+        read_numbered_fields(&items, order, &mut fields);
     }
-    orphan_dates(&items, order, &mut fields);
+    infer_dates_without_labels(&items, order, &mut fields);
     drop_contradicting_dates(&mut fields);
-    Visual { kind, fields }
+    VisualZone { kind, fields }
 }
 
 /// The last year that a two-digit year may mean, because expiry dates are some years ahead. A birth date with
@@ -52,10 +52,10 @@ pub(crate) fn read(
 const CENTURY_END: i16 = 2049;
 
 /// A line in the page's frame: x along the text, y downwards, in pixels.
-struct Item<'a> {
+struct PageLine<'a> {
     text: &'a str,
     words: Vec<String>,
-    labels: Vec<labels::Found>,
+    labels: Vec<labels::LabelMatch>,
     left: f32,
     right: f32,
     middle: f32,
@@ -63,7 +63,7 @@ struct Item<'a> {
     confidence: f32,
 }
 
-fn items(lines: &[Line]) -> Vec<Item<'_>> {
+fn items(lines: &[Line]) -> Vec<PageLine<'_>> {
     let (x, y) = lines.iter().fold((0.0, 0.0), |(x, y), line| {
         let (along, weight) = (line.quad.along(), line.quad.length());
         (x + along.x * weight, y + along.y * weight)
@@ -76,15 +76,15 @@ fn items(lines: &[Line]) -> Vec<Item<'_>> {
     };
     lines
         .iter()
-        .filter(|line| likeness(&line.read.text) < 0.6)
+        .filter(|line| mrz_likeness(&line.read.text) < 0.6)
         .map(|line| {
             let corners = line
                 .quad
                 .0
                 .map(|p| (p.x * u.x + p.y * u.y, p.y * u.x - p.x * u.y));
-            let folded = folded(&line.read.text);
+            let folded = fold_text(&line.read.text);
             let words: Vec<&str> = folded.split_whitespace().collect();
-            Item {
+            PageLine {
                 text: &line.read.text,
                 labels: labels_in(&words),
                 words: words.iter().map(|w| (*w).to_owned()).collect(),
@@ -99,7 +99,7 @@ fn items(lines: &[Line]) -> Vec<Item<'_>> {
 }
 
 /// Documents of the United States (except passports) print the month first.
-fn date_order(items: &[Item<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva>) -> Order {
+fn date_order(items: &[PageLine<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva>) -> DateOrder {
     let american = match (mrz, aamva) {
         (Some(mrz), _) => mrz.fields.issuer == "USA" && !mrz.fields.document_code.starts_with('P'),
         (None, Some(card)) => card.country.as_deref() == Some("USA"),
@@ -112,16 +112,18 @@ fn date_order(items: &[Item<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva
         }),
     };
     if american {
-        Order::MonthFirst
+        DateOrder::MonthFirst
     } else {
-        Order::DayFirst
+        DateOrder::DayFirst
     }
 }
 
-fn labelled(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
+fn read_labelled_fields(items: &[PageLine<'_>], order: DateOrder, fields: &mut BTreeMap<String, Field>) {
     for (at, item) in items.iter().enumerate() {
         for (nth, found) in item.labels.iter().enumerate() {
-            let Some(name) = key(found.label) else { continue };
+            let Some(name) = field_of_label(found.label) else {
+                continue;
+            };
             if fields.contains_key(name) {
                 continue;
             }
@@ -189,7 +191,7 @@ fn insert(fields: &mut BTreeMap<String, Field>, name: &str, value: String, confi
 }
 
 /// The field of a label's value. For names, it is one of the fields that the value is split into.
-fn key(label: Label) -> Option<&'static str> {
+fn field_of_label(label: Label) -> Option<&'static str> {
     Some(match label {
         Label::Surname | Label::Name => field::LAST_NAME,
         Label::GivenNames => field::FIRST_NAME,
@@ -206,7 +208,7 @@ fn key(label: Label) -> Option<&'static str> {
 
 /// Whether a line is a list of a label's translations. A line with repeated labels or a slash is one, unless
 /// it has a date's digits.
-fn is_multilingual(item: &Item<'_>) -> bool {
+fn is_multilingual(item: &PageLine<'_>) -> bool {
     let same = item.labels.windows(2).any(|w| w[0].label == w[1].label);
     let digits = item.text.bytes().filter(u8::is_ascii_digit).count();
     (same || item.text.contains('/')) && digits < 4
@@ -217,7 +219,7 @@ fn after_words(text: &str, start: usize, end: usize) -> String {
     let mut words = Vec::new();
     let mut seen = 0;
     for piece in text.split(|c: char| c.is_whitespace() || c == ':') {
-        let count = folded(piece).split_whitespace().count();
+        let count = fold_text(piece).split_whitespace().count();
         if seen >= start && seen < end && count > 0 {
             words.push(piece);
         }
@@ -228,7 +230,7 @@ fn after_words(text: &str, start: usize, end: usize) -> String {
 
 /// The lines that may contain a label's value: those below it (nearest first), then the nearest one to the
 /// right.
-fn neighbours<'a, 'b>(items: &'b [Item<'a>], at: usize) -> impl Iterator<Item = &'b Item<'a>> {
+fn neighbours<'a, 'b>(items: &'b [PageLine<'a>], at: usize) -> impl Iterator<Item = &'b PageLine<'a>> {
     let label = &items[at];
     let height = label.height;
     let others = || {
@@ -238,7 +240,7 @@ fn neighbours<'a, 'b>(items: &'b [Item<'a>], at: usize) -> impl Iterator<Item = 
             .filter(move |(i, _)| *i != at)
             .map(|(_, item)| item)
     };
-    let mut below: Vec<&Item<'a>> = others()
+    let mut below: Vec<&PageLine<'a>> = others()
         .filter(|item| {
             let gap = item.middle - label.middle;
             let reach = (height + item.height) * 1.3;
@@ -249,7 +251,7 @@ fn neighbours<'a, 'b>(items: &'b [Item<'a>], at: usize) -> impl Iterator<Item = 
         })
         .collect();
     below.sort_by(|a, b| a.middle.total_cmp(&b.middle).then(a.left.total_cmp(&b.left)));
-    let mut beside: Vec<&Item<'a>> = others()
+    let mut beside: Vec<&PageLine<'a>> = others()
         .filter(|item| {
             (item.middle - label.middle).abs() < 0.5 * height
                 && item.left > label.right - height
@@ -261,19 +263,19 @@ fn neighbours<'a, 'b>(items: &'b [Item<'a>], at: usize) -> impl Iterator<Item = 
 }
 
 /// Whether labels make up at least half of a line's words, and it has fewer than four digits.
-fn is_label_only(item: &Item<'_>) -> bool {
+fn is_label_only(item: &PageLine<'_>) -> bool {
     let labelled: usize = item.labels.iter().map(|f| f.end - f.start).sum();
     let digits = item.text.bytes().filter(u8::is_ascii_digit).count();
     labelled * 2 >= item.words.len().max(1) && digits < 4
 }
 
 /// The value in a text, if the text has the form of the label's field.
-fn value(label: Label, text: &str, order: Order) -> Option<String> {
+fn value(label: Label, text: &str, order: DateOrder) -> Option<String> {
     match label {
         Label::Surname | Label::GivenNames | Label::Name => name(text),
-        Label::Birth | Label::Expiry | Label::Issue => {
-            dates(text, order, CENTURY_END).first().map(ToString::to_string)
-        }
+        Label::Birth | Label::Expiry | Label::Issue => find_dates(text, order, CENTURY_END)
+            .first()
+            .map(ToString::to_string),
         Label::Number => number(text),
         Label::Nationality | Label::IssuerCode => country(text),
         Label::Sex => sex(text),
@@ -305,7 +307,7 @@ fn number(text: &str) -> Option<String> {
                 .bytes()
                 .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
     };
-    if plausible(&joined) && dates(text, Order::DayFirst, CENTURY_END).is_empty() {
+    if plausible(&joined) && find_dates(text, DateOrder::DayFirst, CENTURY_END).is_empty() {
         return Some(joined);
     }
     text.split(|c: char| !c.is_ascii_alphanumeric())
@@ -345,7 +347,7 @@ fn country(text: &str) -> Option<String> {
 /// `M`, `F` or `X`, with or without its translation. Contradicting letters give `None`: `F/M` means male on
 /// Hungarian documents.
 fn sex(text: &str) -> Option<String> {
-    let folded = folded(text);
+    let folded = fold_text(text);
     let mut found = None;
     for word in folded.split_whitespace().take(4) {
         let sex = match word {
@@ -364,7 +366,7 @@ fn sex(text: &str) -> Option<String> {
 
 /// Reads the numbered fields of European licences (Directive 2006/126/EC annex I) and of licences that follow
 /// ISO 18013-1: `1.` surname, `2.` given names, `3.` birth, `4a.` issue, `4b.` expiry, `5.` number.
-fn numbered(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
+fn read_numbered_fields(items: &[PageLine<'_>], order: DateOrder, fields: &mut BTreeMap<String, Field>) {
     const NUMBERS: [(&str, Label); 7] = [
         ("4A", Label::Issue),
         ("4B", Label::Expiry),
@@ -381,7 +383,9 @@ fn numbered(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Fiel
             let Some(&(number, label)) = NUMBERS.iter().find(|(number, _)| word == number) else {
                 continue;
             };
-            let Some(name) = key(label) else { continue };
+            let Some(name) = field_of_label(label) else {
+                continue;
+            };
             let starts = at == 0 || number.len() == 2;
             if !starts || fields.contains_key(name) {
                 continue;
@@ -400,11 +404,15 @@ fn numbered(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Fiel
 
 /// Infers dates without labels: of three dates or more, the earliest is the birth and the latest the expiry.
 /// At least 12 years must separate the two.
-fn orphan_dates(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
+fn infer_dates_without_labels(
+    items: &[PageLine<'_>],
+    order: DateOrder,
+    fields: &mut BTreeMap<String, Field>,
+) {
     let mut all: Vec<(PartialDate, f32)> = items
         .iter()
         .flat_map(|item| {
-            dates(item.text, order, CENTURY_END)
+            find_dates(item.text, order, CENTURY_END)
                 .into_iter()
                 .map(move |d| (d, item.confidence))
         })

@@ -1,7 +1,7 @@
 //! Tables of lines as on documents, with the fields that must be read from them.
 
 use super::*;
-use crate::ocr::{Quad, Recognised, ctc::Emissions};
+use crate::ocr::{Quad, RecognisedText, ctc::Emissions};
 
 /// Lines of `(text, left, middle)`, each 20 pixels high, with 10 pixels per character.
 fn page(lines: &[(&str, f32, f32)]) -> Vec<Line> {
@@ -14,7 +14,7 @@ fn page(lines: &[(&str, f32, f32)]) -> Vec<Line> {
                 length,
                 20.0,
             ),
-            read: Recognised {
+            read: RecognisedText {
                 text: text.into(),
                 confidence: 1.0,
                 emissions: Emissions::default(),
@@ -159,6 +159,10 @@ fn values_must_look_like_their_field() {
         ),
     ];
     for (label, text, expected) in rows {
-        assert_eq!(value(label, text, Order::DayFirst).as_deref(), expected, "{text}");
+        assert_eq!(
+            value(label, text, DateOrder::DayFirst).as_deref(),
+            expected,
+            "{text}"
+        );
     }
 }

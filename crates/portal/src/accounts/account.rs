@@ -20,11 +20,11 @@ use service::{App, Shared};
 use store::merchants::Merchant;
 use uuid::Uuid;
 
-use super::forms::{Faults, Hidden, Visitor, again, enter};
+use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
 use super::join::post;
 use super::staff::manager;
 use crate::page::{Page, done, html};
-use crate::proposal::proposed;
+use crate::proposal::redirect_after_proposal;
 use crate::routes::{SECOND_FACTOR, safe_next};
 use crate::session::{Member, same_site_referrer};
 use crate::shown;
@@ -120,7 +120,7 @@ pub(super) async fn rename(
 ) -> Result<Response, Rejection> {
     match profile::rename(&app, member.staff_id, &form.name).await? {
         Ok(()) => Ok(done(HERE, "saved")),
-        Err(faults) => Ok(again(AccountPage {
+        Err(faults) => Ok(render_rejected(AccountPage {
             faults: Faults(faults),
             name: form.name,
             ..AccountPage::of(&app, page, member).await?
@@ -149,7 +149,7 @@ pub(super) async fn change_email(
     let new = match asked.await? {
         Ok(new) => new,
         Err(faults) => {
-            return Ok(again(AccountPage {
+            return Ok(render_rejected(AccountPage {
                 faults: Faults(faults),
                 new_email: form.new_email,
                 ..AccountPage::of(&app, page, member).await?
@@ -158,7 +158,7 @@ pub(super) async fn change_email(
     };
     let url = format!("{}{}", app.public_url, new.link.path);
     if app.mailer.is_none() {
-        shown::keep(&app, &member, HERE, &url).await?;
+        shown::set(&app, &member, HERE, &url).await?;
         return Ok(done(HERE, "email_asked"));
     }
     let key = match new.is_taken {
@@ -200,7 +200,7 @@ pub(super) async fn change_password(
     );
     match changed.await? {
         Ok(token) => Ok(enter(&app, &token, "/portal/account?done=password_changed")),
-        Err(faults) => Ok(again(AccountPage {
+        Err(faults) => Ok(render_rejected(AccountPage {
             faults: Faults(faults),
             ..AccountPage::of(&app, page, member).await?
         })?),
@@ -294,10 +294,10 @@ pub(super) async fn totp_on(
     );
     match turned.await? {
         Ok(on) => {
-            shown::keep(&app, &member, RECOVERY, &on.recovery).await?;
+            shown::set(&app, &member, RECOVERY, &on.recovery).await?;
             Ok(enter(&app, &on.token, RECOVERY))
         }
-        Err(faults) => Ok(again(TotpPage {
+        Err(faults) => Ok(render_rejected(TotpPage {
             page,
             faults: Faults(faults),
             qr: set_up.qr()?,
@@ -323,7 +323,7 @@ pub(super) async fn totp_off(
 ) -> Result<Response, Rejection> {
     match profile::turn_totp_off(&app, member.staff_id, &form.proof.0, visitor.address).await? {
         Ok(()) => Ok(done(HERE, "totp_off")),
-        Err(faults) => Ok(again(AccountPage {
+        Err(faults) => Ok(render_rejected(AccountPage {
             faults: Faults(faults),
             ..AccountPage::of(&app, page, member).await?
         })?),
@@ -352,7 +352,7 @@ pub(super) async fn require_second_factor(
             Changed::Done => done(HERE, key),
             Changed::Proposed => {
                 let confirms = (Action::ManageCompany, "change_proposed");
-                proposed(&app, &member, HERE, confirms).await?
+                redirect_after_proposal(&app, &member, HERE, confirms).await?
             }
         },
     )
@@ -371,10 +371,10 @@ pub(super) async fn renew_recovery(
     }
     match profile::renew_recovery(&app, member.staff_id, &form.proof.0, visitor.address).await? {
         Ok(codes) => {
-            shown::keep(&app, &member, RECOVERY, &codes).await?;
+            shown::set(&app, &member, RECOVERY, &codes).await?;
             Ok(Redirect::to(RECOVERY).into_response())
         }
-        Err(faults) => Ok(again(AccountPage {
+        Err(faults) => Ok(render_rejected(AccountPage {
             faults: Faults(faults),
             ..AccountPage::of(&app, page, member).await?
         })?),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use service::Shared;
 use service::applications::{self, Application, Profile, is_open};
 
-use super::forms::{Faults, again};
+use super::forms::{Faults, render_rejected};
 use crate::page::{Page, done, html};
 use crate::session::Member;
 
@@ -102,7 +102,7 @@ pub(super) async fn submit(
             HERE,
             if hand_in { "application_submitted" } else { "saved" },
         )),
-        Err(faults) => Ok(again(ApplicationPage {
+        Err(faults) => Ok(render_rejected(ApplicationPage {
             page,
             application: applications::profile(&app, merchant_id).await?,
             profile: form.profile,

@@ -50,7 +50,7 @@ impl From<String> for Hidden {
 }
 
 /// A rejected form, shown again with its errors: status 400.
-pub(super) fn again(template: impl askama::Template) -> Result<Response, Problem> {
+pub(super) fn render_rejected(template: impl askama::Template) -> Result<Response, Problem> {
     Ok((StatusCode::BAD_REQUEST, page::html(template)?).into_response())
 }
 

@@ -14,7 +14,7 @@ use service::accounts::joining::{self, Newcomer, Shown};
 use service::mail::Letter;
 use store::invitations::Kind;
 
-use super::forms::{Faults, Hidden, Visitor, again, enter};
+use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
 use crate::page::{Page, done, html};
 use crate::session::Member;
 
@@ -132,7 +132,7 @@ pub(super) async fn submit(
     if shown.invitation.kind == Kind::Password {
         return match joining::set_password(&app, &token, &form.password.0).await? {
             Ok(()) => Ok(done("/portal/sign-in", "password_set")),
-            Err(faults) => Ok(again(NewPasswordPage {
+            Err(faults) => Ok(render_rejected(NewPasswordPage {
                 page,
                 faults: Faults(faults),
             })?),
@@ -140,7 +140,7 @@ pub(super) async fn submit(
     }
     match joining::join(&app, &token, form.newcomer(), &visitor.device).await? {
         Ok(session) => Ok(enter(&app, &session, FIRST_PAGE)),
-        Err(faults) => Ok(again(JoinPage {
+        Err(faults) => Ok(render_rejected(JoinPage {
             faults: Faults(faults),
             name: form.name,
             email: shown.invitation.email.clone().unwrap_or(form.email),

@@ -20,7 +20,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .post("/portal/sign-in", Action::Public, sign_in::submit)
         .get("/portal/sign-in/code", Action::Public, sign_in::code_page)
         .post("/portal/sign-in/code", Action::Public, sign_in::code)
-        .post("/portal/sign-out", Action::SignedIn, sign_in::out)
+        .post("/portal/sign-out", Action::SignedIn, sign_in::sign_out)
         .get("/portal/prove", Action::SignedIn, sign_in::prove_page)
         .post("/portal/prove", Action::SignedIn, sign_in::prove)
         .get("/portal/join/{token}", Action::Public, join::page)

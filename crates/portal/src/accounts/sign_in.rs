@@ -10,9 +10,9 @@ use serde::Deserialize;
 use service::accounts::signing_in::{self, SignIn};
 use service::problem::Problem;
 use service::{App, Shared};
-use store::portal_sessions::{self, SignedIn, Stage};
+use store::portal_sessions::{self, ActiveSession, Stage};
 
-use super::forms::{Faults, Hidden, Visitor, again, enter};
+use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
 use crate::page::{Page, html};
 use crate::routes::{safe_next, with_next};
 use crate::session::{self, Member};
@@ -87,7 +87,7 @@ pub(super) async fn submit(
         SignIn::Done(token) => enter(&app, &token, next),
         SignIn::CodeNeeded(token) => enter(&app, &token, &with_next("/portal/sign-in/code", next)),
         SignIn::Wrong => {
-            return Ok(again(SignInPage {
+            return Ok(render_rejected(SignInPage {
                 faults: Faults::one("form", "accounts.fault.sign_in"),
                 email: form.email,
                 ..SignInPage::new(&app, page, Some(next))
@@ -97,7 +97,7 @@ pub(super) async fn submit(
 }
 
 /// Finds the session of a member who has entered the password but not yet the second factor.
-async fn half(app: &App, headers: &HeaderMap) -> Result<Option<SignedIn>, Problem> {
+async fn find_half_signed_in(app: &App, headers: &HeaderMap) -> Result<Option<ActiveSession>, Problem> {
     let Some(token) = session::token(app, headers) else {
         return Ok(None);
     };
@@ -121,7 +121,7 @@ pub(super) async fn code_page(
     headers: HeaderMap,
 ) -> Result<Response, Rejection> {
     let next = safe_next(next.as_deref()).to_owned();
-    if half(&app, &headers).await?.is_none() {
+    if find_half_signed_in(&app, &headers).await?.is_none() {
         return Ok(Redirect::to(&with_next("/portal/sign-in", &next)).into_response());
     }
     Ok(html(CodePage {
@@ -147,12 +147,12 @@ pub(super) async fn code(
     Form(form): Form<CodeForm>,
 ) -> Result<Response, Rejection> {
     let next = safe_next(Some(&form.next)).to_owned();
-    let Some(half) = half(&app, &headers).await? else {
+    let Some(half) = find_half_signed_in(&app, &headers).await? else {
         return Ok(Redirect::to(&with_next("/portal/sign-in", &next)).into_response());
     };
     match signing_in::with_code(&app, &half, &form.code, visitor.address).await? {
         Some(token) => Ok(enter(&app, &token, &next)),
-        None => Ok(again(CodePage {
+        None => Ok(render_rejected(CodePage {
             page,
             faults: Faults::one("code", "accounts.fault.code"),
             next,
@@ -161,7 +161,7 @@ pub(super) async fn code(
 }
 
 /// `POST /portal/sign-out`
-pub(super) async fn out(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
+pub(super) async fn sign_out(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
     signing_in::out(&app, member.staff_id, member.session_id).await?;
     let jar = CookieJar::new().add(session::no_cookie(&app));
     Ok((jar, Redirect::to("/portal/sign-in")).into_response())
@@ -209,7 +209,7 @@ pub(super) async fn prove(
     let (staff_id, session_id) = (member.staff_id, member.session_id);
     match signing_in::prove(&app, staff_id, session_id, &form.proof.0, visitor.address).await? {
         Some(token) => Ok(enter(&app, &token, &next)),
-        None => Ok(again(ProvePage {
+        None => Ok(render_rejected(ProvePage {
             page,
             faults: Faults::one("proof", "accounts.fault.proof"),
             next,

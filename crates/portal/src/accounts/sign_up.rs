@@ -12,7 +12,7 @@ use service::mail::Letter;
 use service::{App, Shared};
 use store::sign_ups::SignUp;
 
-use super::forms::{Faults, Hidden, Visitor, again, enter};
+use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
 use super::join::{FIRST_PAGE, post};
 use crate::page::{Page, html};
 
@@ -70,7 +70,7 @@ pub(super) async fn ask(
                 ..AskPage::new(&app, page)
             })?)
         }
-        Err(faults) => Ok(again(AskPage {
+        Err(faults) => Ok(render_rejected(AskPage {
             faults: Faults(faults),
             company: form.company,
             email: form.email,
@@ -133,7 +133,7 @@ pub(super) async fn open(
     let asked = sign_up::look(&app, &token).await?;
     match sign_up::open(&app, &token, &form.name, &form.password.0, &visitor.device).await? {
         Ok(session) => Ok(enter(&app, &session, FIRST_PAGE)),
-        Err(faults) => Ok(again(OpenPage {
+        Err(faults) => Ok(render_rejected(OpenPage {
             page,
             faults: Faults(faults),
             asked,

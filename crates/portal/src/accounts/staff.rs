@@ -18,7 +18,7 @@ use store::invitations::Invitation;
 use store::staff::Membership;
 use uuid::Uuid;
 
-use super::forms::{Faults, again};
+use super::forms::{Faults, render_rejected};
 use crate::page::{Page, done, html};
 use crate::routes::with_next;
 use crate::session::Member;
@@ -28,7 +28,7 @@ const HERE: &str = "/portal/staff";
 
 /// A new one-time link, which the page shows once.
 #[derive(Serialize, Deserialize)]
-struct Made {
+struct NewStaffLink {
     url: String,
     /// Whether the mail server accepted a letter with the link.
     mailed: bool,
@@ -46,7 +46,7 @@ struct StaffPage {
     faults: Faults,
     email: String,
     role: String,
-    made: Option<Made>,
+    made: Option<NewStaffLink>,
     can_mail: bool,
     /// The member whose change was refused, and why.
     refused: Option<(Uuid, String)>,
@@ -134,8 +134,8 @@ pub(super) async fn page(
 }
 
 /// Redirects to the page that shows a new link once.
-async fn show(app: &App, member: &Member, made: Made) -> Result<Response, Problem> {
-    shown::keep(app, member, HERE, &made).await?;
+async fn show(app: &App, member: &Member, made: NewStaffLink) -> Result<Response, Problem> {
+    shown::set(app, member, HERE, &made).await?;
     Ok(Redirect::to(HERE).into_response())
 }
 
@@ -190,10 +190,10 @@ pub(super) async fn invite(
     };
     let Some(role) = role else {
         faults.push(service::accounts::Fault::new("role", "accounts.fault.role"));
-        return refused(&app, page, &member, form, faults).await;
+        return render_refusal(&app, page, &member, form, faults).await;
     };
     if !faults.is_empty() {
-        return refused(&app, page, &member, form, faults).await;
+        return render_refusal(&app, page, &member, form, faults).await;
     }
     if let Some(asked) = asked_for_proof(&member, role) {
         return Ok(asked);
@@ -220,7 +220,7 @@ pub(super) async fn invite(
         };
         mailed = mailer.send(letter).await;
     }
-    let made = Made {
+    let made = NewStaffLink {
         url,
         mailed,
         invites: true,
@@ -235,14 +235,14 @@ fn asked_for_proof(member: &Member, role: Role) -> Option<Response> {
         .then(|| Redirect::to(&with_next("/portal/prove", HERE)).into_response())
 }
 
-async fn refused(
+async fn render_refusal(
     app: &App,
     page: Page,
     member: &Member,
     form: InviteForm,
     faults: Vec<service::accounts::Fault>,
 ) -> Result<Response, Rejection> {
-    Ok(again(StaffPage {
+    Ok(render_rejected(StaffPage {
         faults: Faults(faults),
         email: form.email,
         role: form.role,
@@ -314,7 +314,7 @@ pub(super) async fn password_link(
     let id = id_of(&id)?;
     match staff::password_link_for(&app, manager(&member)?, id).await {
         Ok(link) => {
-            let made = Made {
+            let made = NewStaffLink {
                 url: url(&app, &link),
                 mailed: false,
                 invites: false,

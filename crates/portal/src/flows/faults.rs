@@ -45,7 +45,7 @@ impl Faults {
         }
         for error in problem.errors() {
             let (field, reason) = error.split_once(" - ").unwrap_or(("form", error));
-            faults.add(place(field, reason, body), plain(page, field, reason));
+            faults.add(form_field(field, reason, body), plain_reason(page, field, reason));
         }
         faults
     }
@@ -117,7 +117,7 @@ fn link(page: &Page, field: &str) -> (String, String) {
 }
 
 /// The form's field for an error in the body.
-fn place(field: &str, reason: &str, body: &Object) -> String {
+fn form_field(field: &str, reason: &str, body: &Object) -> String {
     if field == "defaultFields" {
         return "biometric".into();
     }
@@ -141,7 +141,7 @@ fn place(field: &str, reason: &str, body: &Object) -> String {
 }
 
 /// The rules' reason in plain words, without hints that apply only to API calls.
-fn plain(page: &Page, field: &str, reason: &str) -> String {
+fn plain_reason(page: &Page, field: &str, reason: &str) -> String {
     if reason.contains("a selfie cannot be asked for") {
         return page.t("flows.fault.selfie");
     }

@@ -95,8 +95,8 @@ pub fn merge(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object
     for key in PERSON.iter().chain(&ADDRESS).chain(&["ocrMatch"]) {
         switch(&mut fields, key, sent.is_on(&format!("field.{key}")));
     }
-    step(&mut fields, &BIOMETRICS, sent.one("biometric"));
-    step(&mut fields, &UPLOADS, sent.one("upload"));
+    set_choice(&mut fields, &BIOMETRICS, sent.one("biometric"));
+    set_choice(&mut fields, &UPLOADS, sent.one("upload"));
     if types.is_empty() {
         // A Flow without documents cannot have a selfie, and the form has no switch for `selfie`.
         fields.remove("selfie");
@@ -269,7 +269,7 @@ fn strongest(members: &Object, ladder: &[&'static str]) -> &'static str {
 }
 
 /// Makes `choice` the strongest member. A Flow for which it already is remains unchanged.
-fn step(members: &mut Object, ladder: &[&'static str], choice: &str) {
+fn set_choice(members: &mut Object, ladder: &[&'static str], choice: &str) {
     if strongest(members, ladder) != choice {
         for key in ladder {
             switch(members, key, *key == choice);
@@ -382,7 +382,7 @@ impl FlowForm {
 
     /// Whether a back is needed: `true`, `false`, or empty if it is looked up for each country.
     pub fn back(&self, key: &str) -> &'static str {
-        three_of(&self.fields, key)
+        three_valued(&self.fields, key)
     }
 
     /// Whether a document type is accepted.
@@ -423,7 +423,7 @@ impl OverrideForm {
 
     /// A member of the country's own fields: `true`, `false`, or empty if it is inherited.
     pub fn field(&self, key: &str) -> &'static str {
-        three_of(&self.own, key)
+        three_valued(&self.own, key)
     }
 
     /// As [`FlowForm::biometric`], or [`INHERIT`].
@@ -452,7 +452,7 @@ impl OverrideForm {
     }
 }
 
-fn three_of(members: &Object, key: &str) -> &'static str {
+fn three_valued(members: &Object, key: &str) -> &'static str {
     match members.get(key) {
         Some(Value::Bool(true)) => "true",
         Some(Value::Bool(false)) => "false",

@@ -4,7 +4,7 @@
 
 pub mod faults;
 pub mod form;
-pub mod words;
+pub mod sentences;
 
 use askama::Template;
 use axum::extract::State;
@@ -24,16 +24,16 @@ use verification::consequences;
 
 use self::faults::Faults;
 use self::form::{FlowForm, Object, Sent};
-use self::words::Line;
+use self::sentences::Sentence;
 use super::frame::frame_by_self;
 use super::links::LinkMade;
 use super::page::{Page, done, html};
-use super::proposal::proposed;
+use super::proposal::redirect_after_proposal;
 use super::routes::Routes;
 use super::session::Member;
 
 /// The country whose consequences the editor's outlook shows first.
-const LOOK: &str = "DEU";
+const DEFAULT_COUNTRY: &str = "DEU";
 
 /// The action that confirms a change of a Flow, and the status message's key for a proposed change.
 const NEW_RULES: (Action, &str) = (Action::ManageRules, "change_proposed");
@@ -87,9 +87,12 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
         // A damaged Flow does not prevent the others from being listed.
         if let Ok(rules) = flows::read(&row.flow.clone().into()) {
             let types = &rules.defaults.document_types;
-            let names: Vec<String> = types.iter().map(|each| words::document(&page, *each)).collect();
+            let names: Vec<String> = types
+                .iter()
+                .map(|each| sentences::document(&page, *each))
+                .collect();
             row.is_damaged = false;
-            row.documents = words::list(&page, &names, "or");
+            row.documents = sentences::list(&page, &names, "or");
             row.overrides = rules.overrides.len();
             if !types.is_empty() {
                 row.biometric = rules.defaults.biometric().as_str();
@@ -112,8 +115,8 @@ fn holding(groups: &[Group], flow: &Flow) -> Vec<String> {
 
 /// The consequences of the form's current values.
 struct Outlook {
-    lines: Vec<Line>,
-    countries: Vec<(&'static str, Vec<Line>)>,
+    lines: Vec<Sentence>,
+    countries: Vec<(&'static str, Vec<Sentence>)>,
     /// Errors that must be corrected before consequences can be computed.
     faults: Vec<String>,
 }
@@ -154,7 +157,7 @@ struct Editor {
 impl Editor {
     fn show(self, faults: Faults) -> Result<Response, Problem> {
         let status = faults.status();
-        let outlook = look_out(&self.page, &self.member, &self.body, &self.look)?;
+        let outlook = build_outlook(&self.page, &self.member, &self.body, &self.look)?;
         let live = !self.member.sandbox;
         let shown = html(EditorPage {
             form: FlowForm::new(self.body),
@@ -190,7 +193,7 @@ fn named(body: &Object) -> Object {
     body
 }
 
-fn look_out(page: &Page, member: &Member, body: &Object, look: &str) -> Result<Outlook, Problem> {
+fn build_outlook(page: &Page, member: &Member, body: &Object, look: &str) -> Result<Outlook, Problem> {
     let content = match flows::check(&named(body), member.sandbox) {
         Ok(content) => content,
         Err(problem) => {
@@ -212,12 +215,12 @@ fn look_out(page: &Page, member: &Member, body: &Object, look: &str) -> Result<O
             .filter(|country| Some(*country) != looked_at),
     );
     Ok(Outlook {
-        lines: all.iter().map(|each| words::line(page, each)).collect(),
+        lines: all.iter().map(|each| sentences::sentence(page, each)).collect(),
         countries: countries
             .into_iter()
             .map(|country| {
                 let found = consequences::of_country(&rules, country);
-                (country.name, words::country_lines(page, &found))
+                (country.name, sentences::country_sentences(page, &found))
             })
             .collect(),
         faults: Vec::new(),
@@ -230,7 +233,7 @@ async fn new(member: Member, page: Page) -> Result<Response, Rejection> {
         member,
         flow: None,
         body: form::new_body(),
-        look: LOOK.into(),
+        look: DEFAULT_COUNTRY.into(),
     }
     .show(Faults::default())?)
 }
@@ -273,7 +276,7 @@ async fn edit(
         member,
         body: form::body_of(&flow.clone().into()),
         flow: Some(flow),
-        look: LOOK.into(),
+        look: DEFAULT_COUNTRY.into(),
     }
     .show(Faults::default())?)
 }
@@ -329,7 +332,9 @@ async fn store(
     };
     let faults = match saved {
         Some(Ok(Saved::Done(flow))) => return Ok(done(&format!("/portal/flows/{}", flow.id), "saved")),
-        Some(Ok(Saved::Proposed)) => return Ok(proposed(app, &member, "/portal/flows", NEW_RULES).await?),
+        Some(Ok(Saved::Proposed)) => {
+            return Ok(redirect_after_proposal(app, &member, "/portal/flows", NEW_RULES).await?);
+        }
         Some(Err(problem)) => Faults::refused(&page, problem, &body)?,
         None => Faults::default(),
     };
@@ -360,7 +365,7 @@ async fn outlook(
 ) -> Result<Response, Rejection> {
     let sent = Sent(pairs);
     let body = body_sent(&app, &member, &sent).await?;
-    let outlook = look_out(&page, &member, &body, sent.one("look"))?;
+    let outlook = build_outlook(&page, &member, &body, sent.one("look"))?;
     Ok(html(OutlookPart { page, outlook })?)
 }
 
@@ -410,7 +415,7 @@ async fn duplicate(
     body.insert("name".into(), name.chars().take(100).collect::<String>().into());
     match flows::save(&app, &member.caller()?, Draft::New, &body).await? {
         Saved::Done(copy) => Ok(done(&format!("/portal/flows/{}", copy.id), "copied")),
-        Saved::Proposed => Ok(proposed(&app, &member, "/portal/flows", NEW_RULES).await?),
+        Saved::Proposed => Ok(redirect_after_proposal(&app, &member, "/portal/flows", NEW_RULES).await?),
     }
 }
 

@@ -18,9 +18,9 @@ use store::monitoring::Screening;
 use super::super::page::{self, Page};
 use super::super::session::Member;
 use super::super::shown;
-use super::again::{self, Again, Told};
+use super::formatting::{one_digit, outcome, plain, score, three_digits};
+use super::replay::{self, Difference, ReplayResult};
 use super::stored::found;
-use super::words::{one_digit, outcome, plain, score, three_digits};
 
 #[derive(Template)]
 #[template(path = "portal/monitoring-query.html")]
@@ -42,11 +42,11 @@ struct QueryPage {
     /// Why the decision cannot be replayed; empty if it can.
     why_not: String,
     /// The result of a replay just made.
-    again: Option<Again>,
+    again: Option<ReplayResult>,
 }
 
 /// How much of the incoming or outgoing money was traced.
-struct Seen<'a> {
+struct CoverageSide<'a> {
     direction: &'static str,
     of: &'a Value,
     /// Why the rest was not traced, with the share for each reason.
@@ -130,7 +130,7 @@ impl QueryPage {
     }
 
     /// Coverage by direction; empty if no money was traced.
-    fn seen(&self) -> Vec<Seen<'_>> {
+    fn seen(&self) -> Vec<CoverageSide<'_>> {
         let coverage = self.coverage();
         let sides = [("incoming", coverage), ("outgoing", &coverage["outgoing"])];
         let seen = sides.into_iter().filter(|(_, of)| of.is_object());
@@ -140,7 +140,7 @@ impl QueryPage {
                 let part = part.as_f64().map_or_else(String::new, one_digit);
                 (self.page.word("monitoring.cut", why), part)
             });
-            Seen {
+            CoverageSide {
                 direction,
                 of,
                 cuts: cuts.collect(),
@@ -150,8 +150,8 @@ impl QueryPage {
     }
 
     /// A difference as the page shows it.
-    fn told(&self, change: &monitoring::Change) -> Told {
-        Told::of(&self.page, change)
+    fn told(&self, change: &monitoring::Change) -> Difference {
+        Difference::of(&self.page, change)
     }
 
     /// Whether a source traced the chain.
@@ -257,9 +257,9 @@ pub(super) async fn detail(
         (evidence, profile)
     };
     let reason = evidence.as_ref().err().or(profile.as_ref().err());
-    let why_not = reason.map_or_else(String::new, |reason| again::why_not(&page, reason));
+    let why_not = reason.map_or_else(String::new, |reason| replay::obstacle_text(&page, reason));
     let on = format!("/portal/monitoring/{}", screening.id);
-    let again = shown::take::<Again>(&app, &member, &on).await?;
+    let again = shown::take::<ReplayResult>(&app, &member, &on).await?;
     let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
     let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
     let evidence = evidence.ok();

@@ -37,7 +37,7 @@ impl AuditPage {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct PageQuery {
     before: Option<i64>,
 }
 
@@ -67,7 +67,7 @@ async fn render(
 pub(super) async fn list(
     State(app): State<Shared>,
     page: Page,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<PageQuery>,
 ) -> Result<Response, Rejection> {
     render(&app, page, wanted.before, None).await
 }

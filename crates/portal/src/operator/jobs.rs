@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chain::currency::Currency;
-use chain_sources::follow::Following;
+use chain_sources::follow::FollowProgress;
 use http_server::error::Rejection;
 use service::background::{Job, Ran};
 use service::nodes::{Report, SILENT_MS};
@@ -40,7 +40,7 @@ impl JobRow {
 struct JobsPage {
     page: Page,
     rows: Vec<JobRow>,
-    chains: Vec<Following>,
+    chains: Vec<FollowProgress>,
     jobs: Vec<JobState>,
     backlog: Backlog,
 }
@@ -53,7 +53,7 @@ pub(super) async fn jobs(State(app): State<Shared>, page: Page) -> Result<Respon
         rows: rows(&app, nodes, now),
         chains: Currency::ALL
             .into_iter()
-            .filter_map(|currency| Following::read(&app.config.data.data, currency))
+            .filter_map(|currency| FollowProgress::read(&app.config.data.data, currency))
             .collect(),
         jobs: store::jobs::list(&mut conn, JOBS).await?,
         backlog: store::outbox::backlog(&mut conn, MOST).await?,

@@ -28,7 +28,7 @@ const HIGHEST: u32 = 1_000_000;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct MerchantFilter {
     q: String,
     status: String,
     skip: i64,
@@ -50,7 +50,7 @@ struct MerchantsPage {
 pub(super) async fn list(
     State(app): State<Shared>,
     page: Page,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<MerchantFilter>,
 ) -> Result<Response, Rejection> {
     let statuses = [
         MerchantStatus::Submitted,

@@ -21,7 +21,7 @@ const OPERATORS: &str = "/portal/operator/operators";
 const SIGN_UPS: &str = "/portal/operator/sign-ups";
 
 /// An operator who does not count as a separate person yet.
-struct Doubt {
+struct UnconfirmedOperator {
     id: Uuid,
     name: String,
     /// The operator who let this one in; `None` if it was the command line.
@@ -36,13 +36,13 @@ fn doubts(
     operators: &[StaffMember],
     confirming: &Operators,
     me: Uuid,
-) -> Vec<Doubt> {
+) -> Vec<UnconfirmedOperator> {
     let of = |id: Uuid| operators.iter().find(|operator| operator.id == id);
     let doubt = |one: PendingAct| {
         let InstallationAct::Operator { staff_id, let_in_by } = one.act else {
             return None;
         };
-        Some(Doubt {
+        Some(UnconfirmedOperator {
             id: one.id,
             // An operator whose access was removed needs no confirmation.
             name: of(staff_id)?.name.clone(),
@@ -60,7 +60,7 @@ struct OperatorsPage {
     page: Page,
     me: Uuid,
     operators: Vec<StaffMember>,
-    doubts: Vec<Doubt>,
+    doubts: Vec<UnconfirmedOperator>,
     link: Option<String>,
 }
 
@@ -85,7 +85,7 @@ pub(super) async fn operators(
 
 /// Redirects to a page that shows a new link once.
 async fn show(app: &App, member: &Member, on: &str, path: &str) -> Result<Response, Problem> {
-    shown::keep(app, member, on, &format!("{}{path}", app.public_url)).await?;
+    shown::set(app, member, on, &format!("{}{path}", app.public_url)).await?;
     Ok(Redirect::to(on).into_response())
 }
 

@@ -21,8 +21,8 @@ use verification::status::{AttemptStatus, Decision};
 use super::checks::{self, Check};
 use super::fields::{self, Row, iso_date};
 use super::forms::Sent;
-use super::hits::{self, Hit, Known};
-use super::queue::harmless;
+use super::hits::{self, Hit, PersonDetails};
+use super::queue::sanitise_filters;
 use super::reasons;
 use super::timeline::{self, Event};
 use crate::page::{Page, html};
@@ -176,7 +176,7 @@ impl ApplicantPage {
 /// The queue that the reader comes from.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub struct From {
+pub struct QueueOrigin {
     q: String,
 }
 
@@ -186,7 +186,7 @@ pub async fn page(
     page: Page,
     member: Member,
     Path(log_id): Path<i64>,
-    Query(from): Query<From>,
+    Query(from): Query<QueueOrigin>,
 ) -> Result<Response, Rejection> {
     let link = shown::take(&app, &member, &address(log_id)).await?;
     let sent = Sent {
@@ -244,7 +244,7 @@ async fn render(
             let members = Members::of(&mut app.db.read().await?, scope.merchant_id).await?;
             let offer = Offer::new(&page, member, &members, &proposal.into(), None);
             let reason = proposal.reason.clone().unwrap_or_default();
-            Some((says(&page, &view, proposal), reason, offer))
+            Some((proposal_sentence(&page, &view, proposal), reason, offer))
         }
         None => None,
     };
@@ -253,7 +253,7 @@ async fn render(
         rows: fields::rows(&view.request, document, &view.detail.seen.fields),
     });
     let set_aside = view.suppressions.as_deref().unwrap_or_default();
-    let (known, versions) = (Known::of(&page, &view), &view.screening.lists);
+    let (known, versions) = (PersonDetails::of(&page, &view), &view.screening.lists);
     let codes = super::queue::meanings(&view.attempt.codes);
     let near_duplicate = checks::is_near_duplicate(&view);
     let holds: Vec<&'static str> = view.detail.holds.iter().map(|hold| hold.as_str()).collect();
@@ -263,7 +263,7 @@ async fn render(
         status: view.attempt.status,
         name: people::name(&view.detail.info),
         facts: facts(&page, &view),
-        waits: waits(
+        waits: waiting_reason(
             &page,
             &view,
             codes.is_empty() && holds.is_empty() && !near_duplicate,
@@ -309,7 +309,7 @@ async fn render(
         fault,
         link,
         can_link: view.attempt.grouping_id.is_some() && view.flow.is_some() && member.may(Action::MakeLinks),
-        q: harmless(&sent.q),
+        q: sanitise_filters(&sent.q),
         sent,
         may_decide: member.may(Action::Decide),
         may_reopen: member.may(Action::Reopen),
@@ -321,7 +321,7 @@ async fn render(
 }
 
 /// A sentence that states the proposed decision and its proposer.
-fn says(page: &Page, view: &View, proposal: &Proposal) -> String {
+fn proposal_sentence(page: &Page, view: &View, proposal: &Proposal) -> String {
     let decision = page.word("review.decision", proposal.decision.as_str());
     match &proposal.staff_id {
         Some(staff_id) => {
@@ -333,7 +333,7 @@ fn says(page: &Page, view: &View, proposal: &Proposal) -> String {
 }
 
 /// Why an attempt waits for a reviewer although no check failed.
-fn waits(page: &Page, view: &View, nothing_failed: bool) -> Option<String> {
+fn waiting_reason(page: &Page, view: &View, nothing_failed: bool) -> Option<String> {
     if view.attempt.status != AttemptStatus::Pending {
         return None;
     }

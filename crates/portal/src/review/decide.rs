@@ -15,9 +15,9 @@ use verification::status::Decision;
 
 use super::applicant::{address, refused};
 use super::forms::Sent;
-use super::queue::{escaped, harmless};
+use super::queue::{escaped, sanitise_filters};
 use crate::page::{Page, done};
-use crate::proposal::proposed;
+use crate::proposal::redirect_after_proposal;
 use crate::routes::Routes;
 use crate::session::Member;
 use crate::shown;
@@ -117,7 +117,7 @@ async fn carry_out(
 ) -> Result<Response, Problem> {
     let (scope, actor) = (member.scope()?, member.actor());
     let by = (member.staff_id, actor.as_str());
-    let here = match harmless(&form.q).as_str() {
+    let here = match sanitise_filters(&form.q).as_str() {
         "" => address(log_id),
         q => format!("{}?q={}", address(log_id), escaped(q)),
     };
@@ -138,7 +138,7 @@ async fn carry_out(
                 decision,
             ) {
                 (Outcome::Proposed, _) => {
-                    return proposed(app, member, &here, (Action::Decide, "proposed")).await;
+                    return redirect_after_proposal(app, member, &here, (Action::Decide, "proposed")).await;
                 }
                 (_, Decision::Approve) => "approved",
                 (_, Decision::Decline) => "declined",
@@ -183,13 +183,13 @@ async fn carry_out(
                 SetAside::Done => "suppressed",
                 SetAside::Proposed => {
                     let confirms = (Action::Suppress, "change_proposed");
-                    return proposed(app, member, &here, confirms).await;
+                    return redirect_after_proposal(app, member, &here, confirms).await;
                 }
             }
         }
         Act::Link => {
             let link = sessions::link_again(app, scope, log_id, &actor).await?;
-            shown::keep(app, member, &address(log_id), &link).await?;
+            shown::set(app, member, &address(log_id), &link).await?;
             return Ok(Redirect::to(&here).into_response());
         }
     };

@@ -34,7 +34,7 @@ pub struct Hit {
     /// The person's names that matched, and where each comes from, as in the texts `review.name_source.…`.
     pub found_by: Vec<(&'static str, String)>,
     /// The person's data next to the listing's.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ComparisonLine>,
     /// The list's remarks, verbatim.
     pub remarks: Vec<String>,
     /// Whether a reviewer found that it does not mean this person.
@@ -80,7 +80,7 @@ pub struct Dataset {
 
 /// One kind of data about the person, the listing, or both.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ComparisonLine {
     /// Its key in the texts `review.about.…`.
     pub what: &'static str,
     /// The person's values.
@@ -95,7 +95,7 @@ pub struct Line {
 
 /// The data about the screened person.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct PersonDetails {
     /// Full names.
     pub names: Vec<String>,
     /// Dates of birth, `YYYY-MM-DD`.
@@ -110,15 +110,15 @@ pub struct Known {
     pub identifiers: Vec<String>,
 }
 
-impl Known {
+impl PersonDetails {
     /// The data that an applicant submitted, and the data on their documents.
-    pub fn of(page: &Page, view: &View) -> Known {
+    pub fn of(page: &Page, view: &View) -> PersonDetails {
         let request = |field: &str| view.request.get(field).filter(|text| !text.trim().is_empty());
         let joined = |parts: [Option<&String>; 3]| {
             let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
             parts.join(" ")
         };
-        let mut known = Known::default();
+        let mut known = PersonDetails::default();
         let names = [request("firstName"), request("middleName"), request("lastName")];
         add(&mut known.names, joined(names));
         add(
@@ -163,33 +163,33 @@ fn add(values: &mut Vec<String>, value: String) {
 }
 
 /// The listing's properties, the score's features and the person's data that share one line.
-struct Kind {
+struct LineKind {
     what: &'static str,
     properties: &'static [&'static str],
     features: &'static [&'static str],
-    own: fn(&Known) -> Vec<String>,
+    own: fn(&PersonDetails) -> Vec<String>,
 }
 
-const KINDS: [Kind; 8] = [
-    Kind {
+const KINDS: [LineKind; 8] = [
+    LineKind {
         what: "name",
         properties: &["name"],
         features: &["name_match"],
         own: |known| known.names.clone(),
     },
-    Kind {
+    LineKind {
         what: "aliases",
         properties: &["alias"],
         features: &[],
         own: |_| Vec::new(),
     },
-    Kind {
+    LineKind {
         what: "weak_aliases",
         properties: &["weakAlias"],
         features: &["weak_alias_match"],
         own: |_| Vec::new(),
     },
-    Kind {
+    LineKind {
         what: "birth_date",
         properties: &["birthDate"],
         features: &[
@@ -201,25 +201,25 @@ const KINDS: [Kind; 8] = [
         ],
         own: |known| known.birth_dates.clone(),
     },
-    Kind {
+    LineKind {
         what: "nationality",
         properties: &["nationality"],
         features: &[],
         own: |known| known.nationalities.clone(),
     },
-    Kind {
+    LineKind {
         what: "country",
         properties: &["country"],
         features: &["country_mismatch"],
         own: |known| known.countries.clone(),
     },
-    Kind {
+    LineKind {
         what: "gender",
         properties: &["gender"],
         features: &["gender_mismatch"],
         own: |known| known.genders.clone(),
     },
-    Kind {
+    LineKind {
         what: "identifiers",
         properties: &IDENTIFIERS,
         features: &[
@@ -256,7 +256,7 @@ const IDENTIFIERS: [&str; 12] = [
 pub fn hits(
     page: &Page,
     found: &[ScreeningHit],
-    known: &Known,
+    known: &PersonDetails,
     set_aside: &[Suppression],
     versions: &BTreeMap<String, String>,
 ) -> Vec<Hit> {
@@ -291,9 +291,9 @@ pub fn hits(
 }
 
 /// All data of the person and the listing, line by line. Lines without data are omitted.
-fn lines(page: &Page, hit: &ScreeningHit, known: &Known) -> Vec<Line> {
+fn lines(page: &Page, hit: &ScreeningHit, known: &PersonDetails) -> Vec<ComparisonLine> {
     let parts = hit.explanation.as_deref().unwrap_or_default();
-    let line = |kind: &Kind| {
+    let line = |kind: &LineKind| {
         let parts: Vec<&Explanation> = parts
             .iter()
             .filter(|part| kind.features.contains(&part.feature.as_str()))
@@ -326,7 +326,7 @@ fn lines(page: &Page, hit: &ScreeningHit, known: &Known) -> Vec<Line> {
         }
         own.dedup();
         listed.dedup();
-        (!own.is_empty() || !listed.is_empty()).then(|| Line {
+        (!own.is_empty() || !listed.is_empty()).then(|| ComparisonLine {
             what: kind.what,
             own,
             listed,
@@ -401,7 +401,7 @@ mod tests {
         Page::of(&axum::http::Request::new(()).into_parts().0)
     }
 
-    fn read(hit: serde_json::Value, known: &Known) -> Hit {
+    fn read(hit: serde_json::Value, known: &PersonDetails) -> Hit {
         let hit: ScreeningHit = serde_json::from_value(hit).unwrap();
         let versions = BTreeMap::from([("us_ofac_sdn".to_owned(), "2026-01-05".to_owned())]);
         let mut hits = hits(&page(), &[hit], known, &[], &versions);
@@ -418,12 +418,12 @@ mod tests {
                 {"feature": "name_match", "score": 0.9, "query": "ada quill", "candidate": "quill ada",
                     "tokens": [{"query": "ada", "candidate": "ada", "similarity": 1.0}]},
                 {"feature": "birth_year_disjoint", "score": -0.35, "query": "1990-02-03", "candidate": "1950"}]});
-        let known = Known {
+        let known = PersonDetails {
             names: vec!["Ada Quill".into()],
             birth_dates: vec!["1990-02-03".into()],
             nationalities: vec!["D".into(), "UTO".into()],
             genders: vec!["F".into()],
-            ..Known::default()
+            ..PersonDetails::default()
         };
         let hit = read(hit, &known);
         assert_eq!((hit.score.as_str(), hit.suppressed), ("0.81", false));
@@ -462,7 +462,7 @@ mod tests {
     fn hits_of_older_attempts_show_what_was_compared() {
         let hit = json!({"id": "x", "caption": "X", "schema": "Person", "score": 0.8, "match": true, "datasets": [], "explanation": [
             {"feature": "country_mismatch", "score": -0.2, "query": "de", "candidate": "cu"}]});
-        let hit = read(hit, &Known::default());
+        let hit = read(hit, &PersonDetails::default());
         assert_eq!(hit.lines.len(), 1);
         assert_eq!(
             (hit.lines[0].own[0].as_str(), hit.lines[0].listed[0].as_str()),
@@ -475,7 +475,7 @@ mod tests {
         let odd = read(
             json!({"id": "ofac-1x", "caption": "X", "schema": "Person", "score": 0.8, "match": true,
                 "datasets": ["demo", "eu_fsf\"><x"]}),
-            &Known::default(),
+            &PersonDetails::default(),
         );
         assert_eq!(odd.datasets[0].address, None);
         assert_eq!(

@@ -105,7 +105,7 @@ pub async fn search(
     member: Member,
     Form(form): Form<SearchForm>,
 ) -> Result<Response, Rejection> {
-    Ok(sealed::lead(&app, &member, "/portal/people", SEARCH, &form).await?)
+    Ok(sealed::redirect_to_search(&app, &member, "/portal/people", SEARCH, &form).await?)
 }
 
 /// `GET /portal/people`

@@ -12,7 +12,7 @@ use service::permissions::Action;
 use service::problem::{Kind, Problem};
 use service::{Shared, applicant_view, desk, reviews};
 use store::merchants::Merchant;
-use store::review::{self, After, Filter, Order, Waiting};
+use store::review::{self, Filter, PendingAttempt, QueueOrder, QueuePosition};
 use store::saved_views::{self, SavedView};
 use store::{Scope, flows};
 use uuid::Uuid;
@@ -47,7 +47,7 @@ pub struct QueueQuery {
 }
 
 /// Parses a filter that is set. `field` names it in the error.
-fn set<T>(
+fn parse_filter<T>(
     text: &str,
     field: &'static str,
     parse: impl Fn(&str) -> Option<T>,
@@ -71,32 +71,32 @@ impl From<NoSuchValue> for Problem {
 
 impl QueueQuery {
     fn filter(&self, staff_id: Uuid, now: i64) -> Result<Filter, NoSuchValue> {
-        let hours = set(&self.age, "age", |text| {
+        let hours = parse_filter(&self.age, "age", |text| {
             text.parse::<i64>()
                 .ok()
                 .filter(|hours| (0..=100_000).contains(hours))
         })?;
-        let claim = set(&self.claim, "claim", |text| {
+        let claim = parse_filter(&self.claim, "claim", |text| {
             ["free", "mine", "second"]
                 .iter()
                 .find(|known| **known == text)
                 .copied()
         })?;
         Ok(Filter {
-            flow_id: set(&self.flow, "flow", |text| Uuid::parse_str(text).ok())?,
-            code: set(&self.code, "code", |text| {
+            flow_id: parse_filter(&self.flow, "flow", |text| Uuid::parse_str(text).ok())?,
+            code: parse_filter(&self.code, "code", |text| {
                 Code::from_number(text.parse().ok()?).map(|code| i64::from(code.number()))
             })?,
-            document_type: set(&self.document, "document", |text| {
+            document_type: parse_filter(&self.document, "document", |text| {
                 text.parse::<reference::DocumentType>()
                     .ok()
                     .map(|found| found.as_str().to_owned())
             })?,
-            country: set(&self.country, "country", |text| {
+            country: parse_filter(&self.country, "country", |text| {
                 verification::known_country(&text.to_ascii_uppercase(), true)
                     .map(|found| found.alpha3.to_owned())
             })?,
-            made_by: hours.map(|hours| now - hours * HOUR_MS),
+            created_until: hours.map(|hours| now - hours * HOUR_MS),
             claimed_by: (claim == Some("mine")).then_some(staff_id),
             unclaimed: claim == Some("free"),
             proposed: claim == Some("second"),
@@ -104,18 +104,18 @@ impl QueueQuery {
         })
     }
 
-    fn order(&self) -> Order {
+    fn order(&self) -> QueueOrder {
         if self.order == "oldest" {
-            Order::Oldest
+            QueueOrder::Oldest
         } else {
-            Order::Priority
+            QueueOrder::Priority
         }
     }
 
-    fn after(&self) -> Result<After, NoSuchValue> {
-        let after = set(&self.after, "after", |text| {
+    fn after(&self) -> Result<QueuePosition, NoSuchValue> {
+        let after = parse_filter(&self.after, "after", |text| {
             let (priority, log_id) = text.split_once('-')?;
-            Some(After {
+            Some(QueuePosition {
                 priority: priority.parse().ok()?,
                 log_id: log_id.parse().ok()?,
             })
@@ -259,7 +259,7 @@ pub async fn page(
     applicant_view::queue_seen(&app, scope, &member.actor(), &shown).await?;
     let rows = rows
         .into_iter()
-        .map(|waiting: Waiting| Row {
+        .map(|waiting: PendingAttempt| Row {
             log_id: waiting.log_id,
             priority: Priority::from_number(waiting.priority).as_str(),
             created_at: waiting.created_at,
@@ -369,7 +369,7 @@ pub fn escaped(query: &str) -> String {
 }
 
 /// Parses filters that came as one value and writes them again, so that nothing else passes.
-pub fn harmless(query: &str) -> String {
+pub fn sanitise_filters(query: &str) -> String {
     QueueQuery::parse(query).text()
 }
 
@@ -394,7 +394,7 @@ pub async fn keep_view(
     }
     let view = SavedView {
         name: name.to_owned(),
-        query: harmless(&form.query),
+        query: sanitise_filters(&form.query),
     };
     let Scope { merchant_id, .. } = member.scope()?;
     match desk::keep_view(&app.db, merchant_id, member.staff_id, &view).await {

@@ -168,7 +168,7 @@ fn take_property(entity: &mut Entity, name: &str, value: &str) {
             push_unique(&mut entity.given_names, value);
         }
         "lastName" | "motherName" | "maidenName" => push_unique(&mut entity.family_names, value),
-        "birthDate" => entity.birth_dates.extend(PartialDate::lenient(value)),
+        "birthDate" => entity.birth_dates.extend(PartialDate::parse_lenient(value)),
         "nationality" | "citizenship" => push_country(&mut entity.nationalities, value),
         "country" | "jurisdiction" | "mainCountry" | "flag" => push_country(&mut entity.countries, value),
         "gender" => entity.gender = entity.gender.or(Gender::parse(value)),

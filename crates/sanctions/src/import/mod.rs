@@ -221,7 +221,7 @@ fn sniff(input: &mut Input) -> std::io::Result<Option<Kind>> {
 
 /// Why an imported list must not become active.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ImportRefusal {
     /// The file's SHA-256 is not the one that the publisher states.
     #[error("the file's SHA-256 is not the expected one")]
     Checksum,
@@ -280,7 +280,11 @@ impl Default for Guards {
 
 /// Checks whether an imported list may replace the active one. `active` is the active version and its entity
 /// count.
-pub fn check(report: &ImportReport, active: Option<(&str, usize)>, guards: &Guards) -> Result<(), Refusal> {
+pub fn check_guards(
+    report: &ImportReport,
+    active: Option<(&str, usize)>,
+    guards: &Guards,
+) -> Result<(), ImportRefusal> {
     if let Some(expected) = &guards.expected_sha256 {
         // Publishers state "SHA256(file) = hash" or only the hash.
         let expected = expected
@@ -293,11 +297,11 @@ pub fn check(report: &ImportReport, active: Option<(&str, usize)>, guards: &Guar
             .values()
             .any(|hash| hash.eq_ignore_ascii_case(expected))
         {
-            return Err(Refusal::Checksum);
+            return Err(ImportRefusal::Checksum);
         }
     }
     if report.rejected * 100 > report.rows.max(1) * u64::from(guards.max_reject_percent) {
-        return Err(Refusal::Rejects {
+        return Err(ImportRefusal::Rejects {
             rejected: report.rejected,
             rows: report.rows,
         });
@@ -307,14 +311,14 @@ pub fn check(report: &ImportReport, active: Option<(&str, usize)>, guards: &Guar
     };
     let dated = |v: &str| v.len() >= 8 && v.starts_with(|c: char| c.is_ascii_digit());
     if dated(version) && dated(&report.version) && *report.version < *version {
-        return Err(Refusal::Older {
+        return Err(ImportRefusal::Older {
             new: report.version.clone(),
             active: version.to_owned(),
         });
     }
     let (after, percent) = (report.entities, guards.max_shrink_percent);
     if after * 100 < before * (100 - usize::from(percent.min(100))) {
-        return Err(Refusal::Shrinks {
+        return Err(ImportRefusal::Shrinks {
             before,
             after,
             percent,

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::csv_tables;
 use super::input::{Input, Kind, Tally};
 use super::list::{ImportError, List};
-use super::ofac_xml::{NON_SDN, SDN, number};
+use super::ofac_xml::{NON_SDN, SDN, identifier};
 use crate::countries;
 use crate::entity::{Entity, Gender, PartialDate, Schema, push_unique};
 
@@ -141,7 +141,7 @@ fn read_remarks(entity: &mut Entity, remarks: &str) {
                 alias.trim_matches(|c| c == '\'' || c == '"'),
             );
         } else if let Some((kind, value)) = numbered(remark) {
-            entity.identifiers.push(number(kind, value));
+            entity.identifiers.push(identifier(kind, value));
         }
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
     let mut tables = Tables::default();
     let mut path: Vec<String> = Vec::new();
     let mut party: Option<Party> = None;
-    let mut state = State::default();
+    let mut state = ReaderState::default();
     loop {
         let step = walker.step();
         let step = step.map_err(|reason| ImportError::Damaged {
@@ -136,7 +136,7 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
 
 /// The state of reading outside of parties.
 #[derive(Default)]
-struct State {
+struct ReaderState {
     /// The id of the element whose text follows.
     id: Id,
     /// The current location. The next field is identity and type of the current document.
@@ -158,7 +158,7 @@ fn id<R: BufRead>(walker: &Walker<R>, attribute: &str) -> Id {
         .unwrap_or(0)
 }
 
-impl State {
+impl ReaderState {
     fn open<R: BufRead>(&mut self, walker: &Walker<R>, tables: &mut Tables) {
         match walker.name.as_str() {
             "Country" => {
@@ -231,7 +231,7 @@ impl State {
                     .numbers
                     .entry(identity)
                     .or_default()
-                    .push(number(kind, text));
+                    .push(identifier(kind, text));
             }
             ("SanctionsMeasure", "Comment") if self.is_program => push_unique(&mut self.programs, text),
             _ => {}
@@ -255,7 +255,7 @@ fn insert(table: &mut FxHashMap<Id, String>, id: Id, text: &str) {
 }
 
 /// An identifier from the kind that OFAC states. Ship numbers begin with `IMO`.
-pub(super) fn number(kind: &str, value: &str) -> Identifier {
+pub(super) fn identifier(kind: &str, value: &str) -> Identifier {
     match value.strip_prefix("IMO ") {
         Some(imo) => Identifier {
             kind: IdentifierKind::Imo,
@@ -370,7 +370,7 @@ impl Party {
                 if feature.starts_with("Digital Currency Address") {
                     push_unique(&mut self.entity.wallets, text);
                 } else if identifies(feature) {
-                    self.entity.identifiers.push(number(feature, text));
+                    self.entity.identifiers.push(identifier(feature, text));
                 } else {
                     self.remark(feature, text);
                 }

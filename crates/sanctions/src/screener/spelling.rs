@@ -16,25 +16,25 @@ pub(super) fn respelled(like: &Token, text: &str, sound: String) -> Token {
 }
 
 /// Whether a word is long enough that one of its consonants may differ.
-pub(super) fn one_may_differ(token: &Token, skeleton: &str) -> bool {
+pub(super) fn allows_one_difference(token: &Token, skeleton: &str) -> bool {
     let long = token.text.len() >= 5 || (token.script == Script::Abjad && skeleton.len() >= 4);
     long && !skeleton.starts_with('=') && skeleton.len() >= 2
 }
 
 /// The skeleton without each of its consonants.
-pub(super) fn lacking_one(skeleton: &str) -> impl Iterator<Item = String> {
+pub(super) fn without_one_consonant(skeleton: &str) -> impl Iterator<Item = String> {
     let alike = |i: usize| i > 0 && skeleton.as_bytes()[i] == skeleton.as_bytes()[i - 1];
     let places = (0..skeleton.len()).filter(move |i| !alike(*i));
     places.map(move |i| format!("{}{}", &skeleton[..i], &skeleton[i + 1..]))
 }
 
 /// The skeleton with each of its consonants replaced by `?`.
-pub(super) fn any_for_one(skeleton: &str) -> impl Iterator<Item = String> {
+pub(super) fn with_wildcard(skeleton: &str) -> impl Iterator<Item = String> {
     (0..skeleton.len()).map(move |i| format!("{}?{}", &skeleton[..i], &skeleton[i + 1..]))
 }
 
 /// The skeleton with each pair of different neighbours exchanged.
-pub(super) fn exchanged(skeleton: &str) -> impl Iterator<Item = String> {
+pub(super) fn with_exchanged_neighbours(skeleton: &str) -> impl Iterator<Item = String> {
     let places = (1..skeleton.len()).filter(move |i| skeleton.as_bytes()[i - 1] != skeleton.as_bytes()[*i]);
     places.map(move |i| {
         let (a, b) = (&skeleton[i - 1..i], &skeleton[i..=i]);

@@ -171,7 +171,7 @@ pub async fn look(app: &App, token: &str) -> Result<Shown, Problem> {
 
 fn good(token: InvitationToken) -> Result<Invitation, Problem> {
     match token {
-        InvitationToken::Good(invitation) => Ok(invitation),
+        InvitationToken::Valid(invitation) => Ok(invitation),
         InvitationToken::Invalid => Err(Problem::not_found(
             "This link is not valid. It may be incomplete or withdrawn. Ask for a new one.",
         )),
@@ -271,7 +271,7 @@ pub async fn join(
     let hash = newcomer.hashed(app).await?;
     let device = device.to_json();
     let joined = store::transaction!(app.db, |tx| -> Result<SecretString, Stop> {
-        let invitation = good(invitations::take(tx, token).await?)?;
+        let invitation = good(invitations::redeem(tx, token).await?)?;
         let member = create(tx, &newcomer, &hash, invitation.kind == Kind::Operator).await?;
         enter(tx, &invitation, &member).await?;
         Ok(begin_session(app, tx, member.id, Stage::Full, &device).await?)
@@ -352,7 +352,7 @@ pub async fn join_signed_in(
     store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         let member = staff::get(tx, staff_id).await?;
         let member = member.ok_or_else(|| Problem::not_found("There is no such member"))?;
-        let invitation = good(invitations::take(tx, token).await?)?;
+        let invitation = good(invitations::redeem(tx, token).await?)?;
         let meant = invitation.email.as_deref();
         if meant.is_some_and(|email| email.to_lowercase() != member.email.to_lowercase()) {
             let text = "This invitation is for another address. Sign out, then open it again";
@@ -365,7 +365,7 @@ pub async fn join_signed_in(
             });
         }
         if let Some(merchant_id) = invitation.merchant_id {
-            portal_sessions::choose(tx, session_id, Some(merchant_id), true).await?;
+            portal_sessions::set_account(tx, session_id, Some(merchant_id), true).await?;
         }
         Ok(portal_sessions::renew(tx, session_id).await?)
     })
@@ -388,7 +388,7 @@ pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Re
     }
     let hash = passwords::hash(app, password).await?;
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        good(invitations::take(tx, token).await?)?;
+        good(invitations::redeem(tx, token).await?)?;
         staff::set_password(tx, staff_id, &hash).await?;
         invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, None).await?;
@@ -402,7 +402,7 @@ pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Re
 /// that it can be notified. The member's password links, which may be in the former mailbox, become void.
 pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
     store::transaction!(app.db, |tx| -> Result<String, Problem> {
-        let invitation = good(invitations::take(tx, token).await?)?;
+        let invitation = good(invitations::redeem(tx, token).await?)?;
         let (Kind::Email, Some(staff_id), Some(email)) =
             (invitation.kind, invitation.staff_id, invitation.email)
         else {

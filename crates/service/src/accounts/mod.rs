@@ -137,7 +137,7 @@ async fn begin_session(
     };
     let (_, token) = portal_sessions::create(tx, &new).await?;
     if stage == Stage::Full {
-        store::staff::signed_in(tx, staff_id).await?;
+        store::staff::record_sign_in(tx, staff_id).await?;
         audit_everywhere(tx, staff_id, &actor(staff_id), "staff.signed_in", "{}").await?;
     }
     Ok(token)

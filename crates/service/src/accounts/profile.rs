@@ -44,7 +44,7 @@ pub async fn sessions(app: &App, staff_id: Uuid) -> Result<Vec<SessionRow>, Prob
 
 /// How many recovery codes a member has left.
 pub async fn recovery_left(app: &App, staff_id: Uuid) -> Result<usize, Problem> {
-    Ok(staff::recovery_left(&mut app.db.read().await?, staff_id).await?)
+    Ok(staff::count_recovery_codes(&mut app.db.read().await?, staff_id).await?)
 }
 
 /// Changes the member's own name.
@@ -148,7 +148,7 @@ pub async fn change_password(
         // If the member has a second factor, the password alone is no fresh proof.
         Ok(match member.has_totp {
             true => portal_sessions::renew(tx, session_id).await?,
-            false => portal_sessions::prove(tx, session_id).await?,
+            false => portal_sessions::renew_authenticated(tx, session_id).await?,
         })
     })?;
     Ok(Ok(token))
@@ -187,7 +187,7 @@ pub async fn turn_totp_on(
         staff::set_recovery(tx, staff_id, &kept).await?;
         portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
         audit_everywhere(tx, staff_id, &actor(staff_id), "staff.second_factor_on", "{}").await?;
-        Ok(portal_sessions::prove(tx, session_id).await?)
+        Ok(portal_sessions::renew_authenticated(tx, session_id).await?)
     })?;
     Ok(Ok(SecondFactor { token, recovery }))
 }

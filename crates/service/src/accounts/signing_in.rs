@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use secrecy::SecretString;
-use store::portal_sessions::{self, SignedIn, Stage};
+use store::portal_sessions::{self, ActiveSession, Stage};
 use store::staff;
 use uuid::Uuid;
 
@@ -75,7 +75,7 @@ pub async fn with_password(
 /// is wrong.
 pub async fn with_code(
     app: &App,
-    half: &SignedIn,
+    half: &ActiveSession,
     code: &str,
     address: IpAddr,
 ) -> Result<Option<SecretString>, Problem> {
@@ -85,8 +85,8 @@ pub async fn with_code(
         if !codes::spend(tx, id, code).await? {
             return Ok(None);
         }
-        let token = portal_sessions::prove(tx, half.session_id).await?;
-        staff::signed_in(tx, id).await?;
+        let token = portal_sessions::renew_authenticated(tx, half.session_id).await?;
+        staff::record_sign_in(tx, id).await?;
         audit_everywhere(tx, id, &actor(id), "staff.signed_in", r#"{"secondFactor":true}"#).await?;
         Ok(Some(token))
     })?;
@@ -110,7 +110,7 @@ pub async fn prove(
     }
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         audit_everywhere(tx, staff_id, &actor(staff_id), "staff.proved", "{}").await?;
-        Ok(portal_sessions::prove(tx, session_id).await?)
+        Ok(portal_sessions::renew_authenticated(tx, session_id).await?)
     })?;
     Ok(Some(token))
 }
@@ -180,7 +180,7 @@ pub async fn choose_account(
         let chosen = merchants.iter().find(|(merchant, _)| merchant.id == merchant_id);
         let (merchant, _) = chosen.ok_or_else(|| Problem::not_found("There is no such account"))?;
         let sandbox = super::begins_in_sandbox(app, merchant);
-        Ok(portal_sessions::choose(tx, session_id, Some(merchant_id), sandbox).await?)
+        Ok(portal_sessions::set_account(tx, session_id, Some(merchant_id), sandbox).await?)
     })
 }
 
@@ -192,7 +192,7 @@ pub async fn choose_mode(
     sandbox: bool,
 ) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        Ok(portal_sessions::choose(tx, session_id, Some(merchant_id), sandbox).await?)
+        Ok(portal_sessions::set_account(tx, session_id, Some(merchant_id), sandbox).await?)
     })
 }
 

@@ -33,7 +33,7 @@ async fn target(
     leaves: bool,
 ) -> Result<(Membership, Role), Problem> {
     // The lock comes before the reads, so that the facts of the decision cannot change.
-    let owners = staff::lock_role(tx, manager.merchant_id, Role::Owner.as_str()).await?;
+    let owners = staff::count_and_lock_role(tx, manager.merchant_id, Role::Owner.as_str()).await?;
     let manager = rights(tx, manager.merchant_id, manager.staff_id).await?;
     let member = staff::member(tx, manager.merchant_id, staff_id)
         .await?
@@ -93,7 +93,7 @@ pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: b
         target(tx, manager, staff_id, shut_out).await?;
         staff::set_membership_disabled(tx, manager.merchant_id, staff_id, shut_out).await?;
         let action = if shut_out {
-            portal_sessions::end_at(tx, manager.merchant_id, staff_id).await?;
+            portal_sessions::end_in_account(tx, manager.merchant_id, staff_id).await?;
             invitations::void_made_by(tx, manager.merchant_id, staff_id).await?;
             "staff.disabled"
         } else {

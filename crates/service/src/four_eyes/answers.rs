@@ -50,7 +50,7 @@ pub async fn answer(
             // are two.
             let needs_two = !is_member || others_vouch(tx, scope, &waiting, staff_id).await?;
             if waiting.staff_id.is_none() && needs_two {
-                if !proposals::adopt(tx, scope, id, staff_id).await? {
+                if !proposals::set_proposer(tx, scope, id, staff_id).await? {
                     return Err(
                         Problem::not_found("This proposal is no longer pending").named("proposal_gone")
                     );

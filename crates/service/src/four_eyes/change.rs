@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use store::flows::FlowContent;
-use store::proposals::Proposed;
+use store::proposals::ActProposal;
 use uuid::Uuid;
 use verification::four_eyes::{Act, Weakening};
-use verification::json::fault;
+use verification::json::describe_without_values;
 
 use crate::permissions::Action;
 use crate::problem::Problem;
@@ -136,10 +136,10 @@ pub struct Waiting {
 }
 
 /// Reads a stored proposal.
-pub(super) fn read(row: Proposed) -> Result<Waiting, Problem> {
+pub(super) fn read(row: ActProposal) -> Result<Waiting, Problem> {
     // An act that cannot be read is not carried out.
-    let Payload { change, name, lines } =
-        serde_json::from_str(&row.payload).map_err(|error| Problem::internal(fault(&error)))?;
+    let Payload { change, name, lines } = serde_json::from_str(&row.payload)
+        .map_err(|error| Problem::internal(describe_without_values(&error)))?;
     if change.kind() != row.kind {
         return Err(Problem::internal("a proposal is not of its kind"));
     }

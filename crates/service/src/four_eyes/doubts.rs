@@ -2,7 +2,7 @@
 
 use store::{Scope, Tx, proposals, staff};
 use uuid::Uuid;
-use verification::four_eyes::{Act, needs_second};
+use verification::four_eyes::{Act, needs_second_person};
 
 use super::change::{Change, MEMBER, Waiting};
 use super::proposals::{Subject, propose};
@@ -29,7 +29,7 @@ pub(super) async fn may_vouch(
         return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
     }
     if let Some(inviter) = let_in_by(&waiting.subject)
-        && proposals::waits(tx, scope, MEMBER, &inviter.to_string()).await?
+        && proposals::exists_with_prefix(tx, scope, MEMBER, &inviter.to_string()).await?
     {
         let text = "The colleague who gave this member access must be confirmed first";
         return Err(Problem::new(Kind::Forbidden, text).named("inviter_not_counted"));
@@ -56,7 +56,7 @@ pub(super) async fn others_vouch(
         if is_another
             && may_act
             && one.role.parse().is_ok_and(decides)
-            && !proposals::waits(tx, scope, MEMBER, &id.to_string()).await?
+            && !proposals::exists_with_prefix(tx, scope, MEMBER, &id.to_string()).await?
         {
             return Ok(true);
         }
@@ -68,7 +68,7 @@ pub(super) async fn others_vouch(
 /// remain where two people are required. Otherwise a member could demote the second decider and invite a
 /// second login in that place.
 pub async fn keep_two_deciders(tx: &mut Tx, merchant_id: Uuid, before: Role) -> Result<(), Problem> {
-    if !decides(before) || !needs_second(Act::CountMember, of_account(tx, merchant_id).await?) {
+    if !decides(before) || !needs_second_person(Act::CountMember, of_account(tx, merchant_id).await?) {
         return Ok(());
     }
     let members = staff::of_merchant(tx, merchant_id).await?;
@@ -92,7 +92,7 @@ pub async fn doubt(
     (doubt, by): (&str, By<'_>),
 ) -> Result<(), Problem> {
     let state = of_account(tx, merchant_id).await?;
-    if !needs_second(Act::CountMember, state) || !decides(role) {
+    if !needs_second_person(Act::CountMember, state) || !decides(role) {
         return Ok(());
     }
     let members = staff::of_merchant(tx, merchant_id).await?;

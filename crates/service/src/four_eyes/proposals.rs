@@ -3,7 +3,7 @@
 use serde_json::json;
 use store::attempts::Attempt;
 use store::audit::{self, Entry};
-use store::proposals::{self, NewProposal, Proposed};
+use store::proposals::{self, ActProposal, NewProposal};
 use store::{Conn, Scope, Tx};
 use uuid::Uuid;
 
@@ -39,7 +39,7 @@ pub async fn propose(
     if !matches!(change, Change::Member { .. }) {
         may_propose(tx, scope.merchant_id, by.staff_id).await?;
         let pending = proposals::list(tx, scope).await?;
-        let is_same = |row: &Proposed| row.kind == change.kind() && row.subject == subject.id;
+        let is_same = |row: &ActProposal| row.kind == change.kind() && row.subject == subject.id;
         if pending
             .into_iter()
             .any(|row| is_same(&row) && row.staff_id.is_some() && row.staff_id != by.staff_id)

@@ -14,7 +14,7 @@ pub async fn may_propose(conn: &mut Conn, merchant_id: Uuid, staff_id: Option<Uu
         merchant_id,
         sandbox: false,
     };
-    if proposals::waits(conn, scope, MEMBER, &staff_id.to_string()).await? {
+    if proposals::exists_with_prefix(conn, scope, MEMBER, &staff_id.to_string()).await? {
         let text = "A colleague must confirm that you are a separate person before your decisions count";
         return Err(Problem::new(Kind::Forbidden, text).named("not_counted"));
     }

@@ -2,23 +2,23 @@
 
 use store::flows::FlowContent;
 use uuid::Uuid;
-use verification::four_eyes::{State, needs_second};
+use verification::four_eyes::{FourEyesScope, needs_second_person};
 
 use super::*;
 use crate::permissions::{Role, may};
 
-const STATES: [State; 3] = [
-    State {
+const STATES: [FourEyesScope; 3] = [
+    FourEyesScope {
         account: true,
         flow: false,
         any_flow: false,
     },
-    State {
+    FourEyesScope {
         account: true,
         flow: true,
         any_flow: true,
     },
-    State {
+    FourEyesScope {
         account: false,
         flow: true,
         any_flow: true,

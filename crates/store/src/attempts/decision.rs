@@ -3,7 +3,7 @@
 use reference::status::{self, AttemptStatus};
 
 use super::Attempt;
-use super::sealing::{place, seal_reason};
+use super::sealing::{seal_context, seal_reason};
 use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx};
@@ -61,7 +61,7 @@ pub async fn decisions(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resu
                where merchant_id = $1 and sandbox = $2 and log_id = $3 order by seq";
     type Row = (Word<status::Decision>, String, Option<Vec<u8>>, i64);
     let rows = fetch!(all, conn, scope, Row, SQL, attempt.log_id)?;
-    let place = place(scope, "decisions.reason", &attempt.id);
+    let place = seal_context(scope, "decisions.reason", &attempt.id);
     let open = |(Word(decision), actor, sealed, at): Row| {
         let reason = sealed
             .map(|sealed| attempt.key.open_text(&place, &sealed))

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::sql::fetch;
 use crate::{Conn, Error, Scope, merchants, people};
 
@@ -14,7 +14,7 @@ pub(crate) fn unwrap(
     (id, wrapped): (&Uuid, &[u8]),
 ) -> Result<DataKey, Error> {
     let person_key = people::unwrap_key(merchant_key, scope, facemap_id, person_key)?;
-    person_key.unwrap_key(&place(scope, "attempts.wrapped_key", id), wrapped)
+    person_key.unwrap_key(&seal_context(scope, "attempts.wrapped_key", id), wrapped)
 }
 
 /// Opens the merchant's label of an attempt.
@@ -24,11 +24,11 @@ pub(crate) fn open_external_id(
     id: &Uuid,
     sealed: &[u8],
 ) -> Result<String, Error> {
-    key.open_text(&place(scope, "attempts.external_id", id), sealed)
+    key.open_text(&seal_context(scope, "attempts.external_id", id), sealed)
 }
 
-pub(super) fn place<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> Place<'a> {
-    Place {
+pub(super) fn seal_context<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> SealContext<'a> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what,
         id: id.as_bytes(),
@@ -36,7 +36,7 @@ pub(super) fn place<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> Place<'a> 
 }
 
 /// An attempt's sealed columns.
-pub(crate) struct Sealed {
+pub(crate) struct SealedColumns {
     pub(crate) wrapped_key: Vec<u8>,
     pub(crate) external_id: Vec<u8>,
     pub(crate) request: Vec<u8>,
@@ -58,10 +58,10 @@ pub(crate) fn seal(
     person_key: &DataKey,
     (id, key): (&Uuid, &DataKey),
     personal: &Personal<'_>,
-) -> Sealed {
-    let seal = |what, text: &str| key.seal(&place(scope, what, id), text.as_bytes());
-    Sealed {
-        wrapped_key: person_key.wrap(&place(scope, "attempts.wrapped_key", id), key),
+) -> SealedColumns {
+    let seal = |what, text: &str| key.seal(&seal_context(scope, what, id), text.as_bytes());
+    SealedColumns {
+        wrapped_key: person_key.wrap(&seal_context(scope, "attempts.wrapped_key", id), key),
         external_id: seal("attempts.external_id", personal.external_user_id),
         request: seal("attempts.request", personal.request),
         response: seal("attempts.response", personal.response),
@@ -71,7 +71,10 @@ pub(crate) fn seal(
 
 /// Seals the reason of a decision for its row.
 pub(crate) fn seal_reason(scope: Scope, key: &DataKey, attempt_id: &Uuid, reason: &str) -> Vec<u8> {
-    key.seal(&place(scope, "decisions.reason", attempt_id), reason.as_bytes())
+    key.seal(
+        &seal_context(scope, "decisions.reason", attempt_id),
+        reason.as_bytes(),
+    )
 }
 
 /// An attempt's key; `None` if there is no such attempt.

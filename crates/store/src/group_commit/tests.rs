@@ -280,7 +280,7 @@ async fn a_group_has_a_bound() {
     let mut first = bench.member("first").await;
     let commits = count_commits(&mut first).await;
     let mut others = Vec::new();
-    for number in 0..MOST {
+    for number in 0..MAX_MEMBERS {
         others.push(bench.queue(&format!("{number}")).await);
     }
     first.commit().await.unwrap();
@@ -288,7 +288,7 @@ async fn a_group_has_a_bound() {
         other.await.unwrap().unwrap();
     }
     assert_eq!(commits.load(Ordering::SeqCst), 2);
-    assert_eq!(bench.rows().await.len(), MOST + 1);
+    assert_eq!(bench.rows().await.len(), MAX_MEMBERS + 1);
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ pub(crate) fn random_text<const N: usize>() -> String {
 
 /// The context of sealed bytes: the row or object that contains them. They open only there.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct SealContext<'a> {
     /// The merchant account; nil for data without an account.
     pub merchant_id: Uuid,
     /// The table and column, or the type of object.
@@ -46,7 +46,7 @@ pub struct Place<'a> {
     pub id: &'a [u8],
 }
 
-impl Place<'_> {
+impl SealContext<'_> {
     fn associated_data(&self) -> Vec<u8> {
         // The length prefix ensures that two contexts never give the same bytes.
         let mut data = Vec::with_capacity(16 + 8 + self.what.len() + self.id.len());
@@ -83,7 +83,7 @@ impl DataKey {
 
     /// Seals bytes for one context. Sealing the same bytes twice gives different ciphertexts.
     #[must_use]
-    pub fn seal(&self, place: &Place<'_>, plain: &[u8]) -> Vec<u8> {
+    pub fn seal(&self, context: &SealContext<'_>, plain: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] = random();
         #[expect(
             clippy::expect_used,
@@ -91,7 +91,7 @@ impl DataKey {
         )]
         let sealed = self
             .cipher()
-            .seal(nonce, &place.associated_data(), plain)
+            .seal(nonce, &context.associated_data(), plain)
             .expect("shorter than 64 GiB");
         let mut bytes = Vec::with_capacity(HEADER_LEN + sealed.len());
         bytes.push(VERSION);
@@ -105,7 +105,7 @@ impl DataKey {
     ///
     /// # Errors
     /// [`Error::Sealed`] for anything else.
-    pub fn open(&self, place: &Place<'_>, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    pub fn open(&self, context: &SealContext<'_>, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
         if sealing_key_id(sealed)? != self.id {
             return Err(Error::Sealed);
         }
@@ -113,7 +113,7 @@ impl DataKey {
         let nonce: [u8; NONCE_LEN] = header[5..].try_into().map_err(|_| Error::Sealed)?;
         let plain = self
             .cipher()
-            .open(nonce, &place.associated_data(), message)
+            .open(nonce, &context.associated_data(), message)
             .map_err(|_| Error::Sealed)?;
         Ok(Zeroizing::new(plain))
     }
@@ -122,8 +122,8 @@ impl DataKey {
     ///
     /// # Errors
     /// [`Error::Sealed`] if the bytes do not open or are not UTF-8.
-    pub fn open_text(&self, place: &Place<'_>, sealed: &[u8]) -> Result<String, Error> {
-        let plain = self.open(place, sealed)?;
+    pub fn open_text(&self, context: &SealContext<'_>, sealed: &[u8]) -> Result<String, Error> {
+        let plain = self.open(context, sealed)?;
         std::str::from_utf8(&plain)
             .map(str::to_owned)
             .map_err(|_| Error::Sealed)
@@ -131,19 +131,19 @@ impl DataKey {
 
     /// Seals another key under this one.
     #[must_use]
-    pub fn wrap(&self, place: &Place<'_>, key: &Self) -> Vec<u8> {
+    pub fn wrap(&self, context: &SealContext<'_>, key: &Self) -> Vec<u8> {
         let mut plain = Zeroizing::new(Vec::with_capacity(4 + KEY_LEN));
         plain.extend_from_slice(&key.id.to_be_bytes());
         plain.extend_from_slice(key.bytes.as_slice());
-        self.seal(place, &plain)
+        self.seal(context, &plain)
     }
 
     /// Opens a key that this one wrapped.
     ///
     /// # Errors
     /// [`Error::Sealed`] for anything else.
-    pub fn unwrap_key(&self, place: &Place<'_>, wrapped: &[u8]) -> Result<Self, Error> {
-        let plain = self.open(place, wrapped)?;
+    pub fn unwrap_key(&self, context: &SealContext<'_>, wrapped: &[u8]) -> Result<Self, Error> {
+        let plain = self.open(context, wrapped)?;
         let (id, bytes) = plain.split_first_chunk::<4>().ok_or(Error::Sealed)?;
         let bytes = bytes.try_into().map_err(|_| Error::Sealed)?;
         Ok(Self {
@@ -169,8 +169,8 @@ pub(super) fn sealing_key_id(sealed: &[u8]) -> Result<u32, Error> {
 mod tests {
     use super::*;
 
-    fn place(id: &[u8]) -> Place<'_> {
-        Place {
+    fn place(id: &[u8]) -> SealContext<'_> {
+        SealContext {
             merchant_id: Uuid::nil(),
             what: "test",
             id,

@@ -2,12 +2,12 @@
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
-pub(crate) fn key_place(id: &Uuid) -> Place<'_> {
-    Place {
+pub(crate) fn key_context(id: &Uuid) -> SealContext<'_> {
+    SealContext {
         merchant_id: *id,
         what: "merchants.wrapped_key",
         id: id.as_bytes(),
@@ -23,7 +23,7 @@ pub async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
     const SQL: &str = "select wrapped_key from merchants where id = $1";
     let (wrapped,) =
         fetch!(optional, conn, installation, (Vec<u8>,), SQL, id)?.ok_or(Error::Missing("merchant"))?;
-    conn.keyring().unwrap_key(&key_place(&id), &wrapped)
+    conn.keyring().unwrap_key(&key_context(&id), &wrapped)
 }
 
 /// Wraps every account's key by the keyring's newest master key; returns how many.
@@ -34,7 +34,7 @@ pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
     let mut count = 0;
     for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from merchants")? {
         let key = key(tx, id).await?;
-        let wrapped = tx.keyring().wrap(&key_place(&id), &key);
+        let wrapped = tx.keyring().wrap(&key_context(&id), &key);
         count += execute!(
             tx,
             installation,

@@ -39,7 +39,7 @@ pub async fn erase(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uu
     people::delete(tx, scope, facemap_id).await?;
     for (attempt_id, external_ref) in &attempts {
         idempotency::erase_attempt(tx, scope, *attempt_id).await?;
-        erasures::remove_objects(tx, scope, *attempt_id, Some((facemap_id, external_ref))).await?;
+        erasures::request_object_removal(tx, scope, *attempt_id, Some((facemap_id, external_ref))).await?;
     }
     erasures::write(tx, scope, facemap_id).await?;
     Ok(attempts.into_iter().map(|(id, _)| id).collect())

@@ -3,12 +3,12 @@
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::sql::fetch;
 use crate::{Conn, Error, Scope, merchants};
 
-fn key_place(scope: Scope, facemap_id: &Uuid) -> Place<'_> {
-    Place {
+fn key_context(scope: Scope, facemap_id: &Uuid) -> SealContext<'_> {
+    SealContext {
         merchant_id: scope.merchant_id,
         what: "people.wrapped_key",
         id: facemap_id.as_bytes(),
@@ -34,7 +34,7 @@ pub(crate) async fn wrapped_key(conn: &mut Conn, scope: Scope, facemap_id: Uuid)
 }
 
 pub(crate) fn wrap_key(merchant_key: &DataKey, scope: Scope, facemap_id: &Uuid, key: &DataKey) -> Vec<u8> {
-    merchant_key.wrap(&key_place(scope, facemap_id), key)
+    merchant_key.wrap(&key_context(scope, facemap_id), key)
 }
 
 pub(crate) fn unwrap_key(
@@ -43,5 +43,5 @@ pub(crate) fn unwrap_key(
     facemap_id: &Uuid,
     wrapped: &[u8],
 ) -> Result<DataKey, Error> {
-    merchant_key.unwrap_key(&key_place(scope, facemap_id), wrapped)
+    merchant_key.unwrap_key(&key_context(scope, facemap_id), wrapped)
 }

@@ -2,15 +2,15 @@
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, SealContext};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
 pub(super) const WRAPPED_KEY: &str = "staff.wrapped_key";
 
 /// The context of a sealed value. The account is nil, because a member may belong to several merchants.
-pub(crate) fn place<'a>(id: &'a Uuid, what: &'a str) -> Place<'a> {
-    Place {
+pub(crate) fn seal_context<'a>(id: &'a Uuid, what: &'a str) -> SealContext<'a> {
+    SealContext {
         merchant_id: Uuid::nil(),
         what,
         id: id.as_bytes(),
@@ -22,7 +22,8 @@ pub(crate) async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
     const SQL: &str = "select wrapped_key from staff where id = $1";
     let (wrapped,) = fetch!(optional, conn, installation, (Vec<u8>,), SQL, id)?
         .ok_or(Error::Missing("member of staff"))?;
-    conn.keyring().unwrap_key(&place(&id, WRAPPED_KEY), &wrapped)
+    conn.keyring()
+        .unwrap_key(&seal_context(&id, WRAPPED_KEY), &wrapped)
 }
 
 /// Wraps every member's key by the keyring's newest master key; returns how many.
@@ -33,7 +34,7 @@ pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
     let mut count = 0;
     for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from staff")? {
         let key = key(tx, id).await?;
-        let wrapped = tx.keyring().wrap(&place(&id, WRAPPED_KEY), &key);
+        let wrapped = tx.keyring().wrap(&seal_context(&id, WRAPPED_KEY), &key);
         count += execute!(
             tx,
             installation,

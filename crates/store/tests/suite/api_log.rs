@@ -1,6 +1,6 @@
 //! The API log.
 
-use store::api_log::{self, Answered, Call, Filter, Line};
+use store::api_log::{self, Call, CallSummary, Filter, OutcomeFilter};
 use store::{Error, Scope};
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ fn call(scope: Scope, minute: i64, route: &str, status: u16, key: &str) -> Call 
     let at = START + minute * MINUTE;
     Call {
         scope,
-        line: Line {
+        summary: CallSummary {
             id: Uuid::from_u128((u128::from(at.unsigned_abs()) << 80) | 7),
             request_id: format!("request-{minute}"),
             at,
@@ -29,7 +29,7 @@ fn call(scope: Scope, minute: i64, route: &str, status: u16, key: &str) -> Call 
 
 async fn minutes(bench: &Bench, scope: Scope, filter: Filter<'_>) -> Vec<i64> {
     let lines = api_log::list(&mut bench.db.traffic().read().await.unwrap(), scope, filter, 10).await;
-    let minute = |line: Line| (line.at - START) / MINUTE;
+    let minute = |line: CallSummary| (line.at - START) / MINUTE;
     lines.unwrap().into_iter().map(minute).collect()
 }
 
@@ -79,21 +79,21 @@ pub(crate) async fn calls_are_found_and_swept(bench: Bench) {
         ),
         (
             Filter {
-                answered: Answered::Refused,
+                outcome: OutcomeFilter::Refused,
                 ..any
             },
             &[2, 1],
         ),
         (
             Filter {
-                answered: Answered::With(404),
+                outcome: OutcomeFilter::With(404),
                 ..any
             },
             &[1],
         ),
         (
             Filter {
-                answered: Answered::With(200),
+                outcome: OutcomeFilter::With(200),
                 ..any
             },
             &[3, 0],
@@ -108,14 +108,14 @@ pub(crate) async fn calls_are_found_and_swept(bench: Bench) {
         ),
         (
             Filter {
-                before: Some(calls[2].line.id),
+                before: Some(calls[2].summary.id),
                 ..any
             },
             &[1, 0],
         ),
         (
             Filter {
-                before: Some(calls[2].line.id),
+                before: Some(calls[2].summary.id),
                 until: Some(START + MINUTE),
                 ..any
             },
@@ -125,7 +125,7 @@ pub(crate) async fn calls_are_found_and_swept(bench: Bench) {
         assert_eq!(minutes(&bench, scope, filter).await, found, "{filter:?}");
     }
 
-    let id = calls[1].line.id;
+    let id = calls[1].summary.id;
     let mut traffic = bench.db.traffic().read().await.unwrap();
     let mut durable = bench.read().await;
     let found = api_log::get(&mut traffic, &mut durable, scope, id).await.unwrap();

@@ -86,7 +86,7 @@ pub(crate) async fn histories_read_like_any_other(bench: Bench) {
     let account = bulk::account(&mut bench.read().await, scope).await.unwrap();
     assert!(
         !account
-            .knows(&mut bench.read().await, "applicant-7")
+            .is_registered(&mut bench.read().await, "applicant-7")
             .await
             .unwrap()
     );
@@ -97,7 +97,7 @@ pub(crate) async fn histories_read_like_any_other(bench: Bench) {
     .unwrap();
 
     let mut conn = bench.read().await;
-    assert!(account.knows(&mut conn, "applicant-7").await.unwrap());
+    assert!(account.is_registered(&mut conn, "applicant-7").await.unwrap());
     let found = people::find_by_name_word(&mut conn, scope, "number7", 10)
         .await
         .unwrap();
@@ -130,7 +130,7 @@ pub(crate) async fn histories_read_like_any_other(bench: Bench) {
         (session.link.user_id.as_str(), session.log_id),
         ("applicant-7", Some(declined.log_id))
     );
-    let changes = faces::after(&mut conn, scope, 7, 1).await.unwrap();
+    let changes = faces::list_after(&mut conn, scope, 7, 1).await.unwrap();
     assert_eq!(changes[0].embedding.as_deref(), Some(&b"face 7"[..]));
     let check = audit::verify(&mut conn, scope.merchant_id).await.unwrap();
     assert_eq!(check, AuditCheck::Intact { rows: 3 * PEOPLE });

@@ -44,7 +44,7 @@ pub(crate) async fn traffic_and_the_rest_are_apart(bench: Bench) {
             merchant_id: Uuid::nil(),
             name: "n",
         };
-        let verdict = store::transaction!(db, |tx| -> Result<limits::Verdict, Error> {
+        let verdict = store::transaction!(db, |tx| -> Result<limits::RateLimitResult, Error> {
             limits::take(tx, bucket, quota).await
         });
         verdict.unwrap().allowed

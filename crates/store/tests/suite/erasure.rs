@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use store::erasure_journal::KeyId;
-use store::idempotency::{self, Begin, Describes};
+use store::idempotency::{self, KeyState, ResponseSubject};
 use store::monitoring::{self, NewScreening};
 use store::sessions::{self, Link};
 use store::{Error, Scope, attempts, earlier_rows, erasures, people};
@@ -39,10 +39,17 @@ async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
         };
         monitoring::insert(tx, scope, &screening).await?;
         let begun = idempotency::begin(tx, scope, "monitoring", label, b"body", 60_000).await?;
-        let Begin::Fresh(ticket) = begun else {
+        let KeyState::Claimed(ticket) = begun else {
             panic!("{begun:?}")
         };
-        idempotency::complete(tx, scope, &ticket, (200, b"answer"), Describes::Label(label)).await
+        idempotency::complete(
+            tx,
+            scope,
+            &ticket,
+            (200, b"answer"),
+            ResponseSubject::Label(label),
+        )
+        .await
     })
     .unwrap();
 }
@@ -95,23 +102,23 @@ pub(crate) async fn an_erasure_reaches_what_the_account_key_seals(bench: Bench) 
             .await
             .unwrap()
     );
-    let left = erasures::objects_of(&mut bench.read().await, scope, ada.facemap_id())
+    let left = erasures::object_removals_of(&mut bench.read().await, scope, ada.facemap_id())
         .await
         .unwrap();
     assert_eq!(left.len(), 1);
     let unfinished = async |label: &str| {
-        erasures::unfinished(&mut bench.read().await, scope, label)
+        erasures::find_unfinished(&mut bench.read().await, scope, label)
             .await
             .unwrap()
     };
     assert_eq!(unfinished("ada").await, Some(ada.facemap_id()));
     assert_eq!(unfinished("bob").await, None);
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        erasures::objects_removed(tx, &left[0]).await
+        erasures::finish_object_removal(tx, &left[0]).await
     })
     .unwrap();
     assert!(
-        erasures::objects_left(&mut bench.read().await, 9)
+        erasures::list_object_removals(&mut bench.read().await, 9)
             .await
             .unwrap()
             .is_empty()
@@ -172,24 +179,24 @@ pub(crate) async fn answers_go_with_their_attempt(bench: Bench) {
         .unwrap()
         .unwrap();
     let begin = async |key: &str| {
-        store::transaction!(bench.db, |tx| -> Result<Begin, Error> {
+        store::transaction!(bench.db, |tx| -> Result<KeyState, Error> {
             idempotency::begin(tx, scope, "verify", key, b"body", 60_000).await
         })
         .unwrap()
     };
     for key in ["erased", "removed with its row only"] {
-        let Begin::Fresh(ticket) = begin(key).await else {
+        let KeyState::Claimed(ticket) = begin(key).await else {
             panic!("fresh")
         };
         store::transaction!(bench.db, |tx| -> Result<(), Error> {
-            let describes = Describes::Attempt {
+            let describes = ResponseSubject::Attempt {
                 id: attempt.id,
                 key: &attempt.key,
             };
             idempotency::complete(tx, scope, &ticket, (200, b"answer"), describes).await
         })
         .unwrap();
-        let Begin::Replay { body, .. } = begin(key).await else {
+        let KeyState::Replay { body, .. } = begin(key).await else {
             panic!("replay")
         };
         assert_eq!(body, b"answer");
@@ -204,7 +211,7 @@ pub(crate) async fn answers_go_with_their_attempt(bench: Bench) {
     })
     .unwrap();
     let begun = begin("erased").await;
-    assert!(matches!(begun, Begin::Erased), "{begun:?}");
+    assert!(matches!(begun, KeyState::Erased), "{begun:?}");
     let kept =
         "select count(*) from idempotency_keys where answer_sealed is not null or length(body_ref) > 0";
     assert_eq!(bench.count(kept).await, 0);

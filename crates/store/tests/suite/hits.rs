@@ -88,7 +88,9 @@ pub(crate) async fn dispositions_and_acts_wait_sealed(bench: Bench) {
         ("set_aside", "low", false),
         ("member", "flow", false),
     ] {
-        let found = proposals::waits(&mut conn, scope, kind, subject).await.unwrap();
+        let found = proposals::exists_with_prefix(&mut conn, scope, kind, subject)
+            .await
+            .unwrap();
         assert_eq!(found, waits, "{kind} {subject}");
     }
     assert!(proposals::list(&mut conn, elsewhere).await.unwrap().is_empty());
@@ -96,7 +98,7 @@ pub(crate) async fn dispositions_and_acts_wait_sealed(bench: Bench) {
     drop(conn);
     let adopted = async |staff_id: Uuid| {
         store::transaction!(bench.db, |tx| -> Result<bool, Error> {
-            proposals::adopt(tx, scope, id, staff_id).await
+            proposals::set_proposer(tx, scope, id, staff_id).await
         })
         .unwrap()
     };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use store::handoffs::{self, HandoffToken};
-use store::session_events::{self, Event, FunnelFilter, FunnelStep, Source, Split};
+use store::session_events::{self, Event, EventSource, FunnelFilter, FunnelStep, Split};
 use store::sessions::{self, Link, Session};
 use store::{Error, Scope, admissions, consents};
 use uuid::Uuid;
@@ -12,16 +12,16 @@ use uuid::Uuid;
 use crate::bench::{Bench, START};
 
 const TEN_MINUTES: i64 = 600_000;
-const DESKTOP: Source<'_> = Source {
+const DESKTOP: EventSource<'_> = EventSource {
     device: "desktop",
     country: None,
-    handoff: false,
+    is_handoff: false,
 };
 /// The session's second device.
-const PHONE: Source<'_> = Source {
+const PHONE: EventSource<'_> = EventSource {
     device: "phone",
     country: Some("DE"),
-    handoff: true,
+    is_handoff: true,
 };
 
 async fn session(bench: &Bench, scope: Scope) -> Session {
@@ -56,7 +56,7 @@ async fn append(
     bench: &Bench,
     scope: Scope,
     session: &Session,
-    source: Source<'static>,
+    source: EventSource<'static>,
     events: &[Event<'_>],
 ) -> usize {
     store::transaction!(bench.db, |tx| -> Result<usize, Error> {
@@ -93,7 +93,7 @@ pub(crate) async fn a_handoff_is_claimed_once(bench: Bench) {
     let peeked = handoffs::peek(&mut bench.read().await, token.expose_secret())
         .await
         .unwrap();
-    let HandoffToken::Good { session, handoff, .. } = peeked else {
+    let HandoffToken::Valid { session, handoff, .. } = peeked else {
         panic!("looking uses nothing up")
     };
     assert_eq!(
@@ -117,7 +117,7 @@ pub(crate) async fn a_handoff_is_claimed_once(bench: Bench) {
     for task in tasks {
         match task.await.unwrap() {
             (
-                HandoffToken::Good {
+                HandoffToken::Valid {
                     scope: of, session, ..
                 },
                 Some(access),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use store::audit::{AuditCheck, Entry};
-use store::installation::{self, Standing};
+use store::installation::{self, KeyringCheck};
 use store::list_sets::{self, ListVersion};
 use store::merchants::{self, MerchantStatus};
 use store::nodes::{self, Node};
@@ -90,10 +90,10 @@ pub(crate) async fn an_old_installation_is_recorded_by_its_key_alone(bench: Benc
     assert!(matches!(confirm(&stranger).await, Err(Error::ForeignKey)));
     assert_eq!(bench.count("select count(*) from installation").await, 0);
     let standing = installation::verify(&mut bench.read().await).await.unwrap();
-    assert_eq!(standing, Standing::Unrecorded);
+    assert_eq!(standing, KeyringCheck::Unrecorded);
     confirm(&bench.db).await.unwrap();
     let standing = installation::verify(&mut bench.read().await).await.unwrap();
-    assert_eq!(standing, Standing::Proven);
+    assert_eq!(standing, KeyringCheck::Proven);
     // Only the oldest account is checked, not one that a wrong key created later.
     assert_eq!(
         installation::unopened_accounts(&mut bench.read().await)

@@ -304,7 +304,7 @@ pub(crate) async fn an_erased_person_is_gone(bench: Bench) {
             .unwrap()
             .is_empty()
     );
-    let changes = faces::after(&mut conn, scope, 0, 99).await.unwrap();
+    let changes = faces::list_after(&mut conn, scope, 0, 99).await.unwrap();
     let told: Vec<_> = changes
         .iter()
         .map(|change| (change.facemap_id, change.embedding.is_some()))
@@ -487,7 +487,7 @@ pub(crate) async fn face_changes_arrive_in_order(bench: Bench) {
     let mut conn = bench.read().await;
     let (mut seen, mut found) = (0, Vec::new());
     loop {
-        let page = faces::after(&mut conn, scope, seen, 2).await.unwrap();
+        let page = faces::list_after(&mut conn, scope, seen, 2).await.unwrap();
         let Some(last) = page.last() else { break };
         seen = last.at.seq;
         found.extend(page.into_iter().map(|change| change.embedding.unwrap()[0]));
@@ -497,7 +497,7 @@ pub(crate) async fn face_changes_arrive_in_order(bench: Bench) {
     // An embedding that was moved to another row does not open.
     bench.sql("update faces set seq = 9 where seq = 5").await;
     assert!(matches!(
-        faces::after(&mut conn, scope, 4, 9).await,
+        faces::list_after(&mut conn, scope, 4, 9).await,
         Err(Error::Sealed)
     ));
 }
@@ -520,11 +520,15 @@ pub(crate) async fn faces_of_another_model_are_replaced(bench: Bench) {
     };
     let outdated = async |model| {
         let mut conn = bench.read().await;
-        let mut found = faces::outdated(&mut conn, scope, model).await.unwrap();
+        let mut found = faces::people_with_outdated_faces(&mut conn, scope, model)
+            .await
+            .unwrap();
         found.sort();
         (found, faces::count_outdated(&mut conn, model).await.unwrap())
     };
-    let model = faces::after(&mut bench.read().await, scope, 0, 1).await.unwrap()[0]
+    let model = faces::list_after(&mut bench.read().await, scope, 0, 1)
+        .await
+        .unwrap()[0]
         .model
         .clone();
     assert_eq!(outdated(&model).await, (vec![], 0));
@@ -550,7 +554,7 @@ pub(crate) async fn faces_of_another_model_are_replaced(bench: Bench) {
     assert!(!replace(ada, b"ada, once more").await, "nothing old is left");
     assert!(!replace(eve, b"eve").await, "another account's");
     assert_eq!(outdated("new").await, (vec![bob], 2));
-    let news = faces::after(&mut bench.read().await, scope, seen, 9)
+    let news = faces::list_after(&mut bench.read().await, scope, seen, 9)
         .await
         .unwrap();
     let [news] = news.as_slice() else {
@@ -568,7 +572,7 @@ pub(crate) async fn a_fork_of_the_face_changes_is_noticed(bench: Bench) {
             .await
             .unwrap();
         let head = faces::sequence(&mut bench.read().await, scope).await.unwrap();
-        let changes = faces::after(&mut bench.read().await, scope, head - 1, 9)
+        let changes = faces::list_after(&mut bench.read().await, scope, head - 1, 9)
             .await
             .unwrap();
         changes[0].at

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use store::Error;
-use store::portal_sessions::{self, NewSession, Shown, SignedIn, Stage};
+use store::portal_sessions::{self, ActiveSession, NewSession, PageResult, Stage};
 use store::staff;
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ async fn session(
     .unwrap()
 }
 
-async fn found(bench: &Bench, token: &SecretString) -> Option<SignedIn> {
+async fn found(bench: &Bench, token: &SecretString) -> Option<ActiveSession> {
     portal_sessions::find(&mut bench.read().await, token.expose_secret())
         .await
         .unwrap()
@@ -111,7 +111,7 @@ pub(crate) async fn every_proof_brings_another_token(bench: Bench) {
     let (id, first) = session(&bench, ada.id, None, Stage::Password).await;
     bench.pass(Duration::from_secs(60));
     let second = store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
-        portal_sessions::prove(tx, id).await
+        portal_sessions::renew_authenticated(tx, id).await
     })
     .unwrap();
     assert!(
@@ -126,9 +126,12 @@ pub(crate) async fn every_proof_brings_another_token(bench: Bench) {
     .unwrap();
     assert!(found(&bench, &second).await.is_none());
     let renewed = found(&bench, &third).await.unwrap();
-    assert_eq!(renewed.proved_at, signed_in.proved_at, "no proof was given");
     assert_eq!(
-        (signed_in.stage, signed_in.proved_at, signed_in.expires_at),
+        renewed.authenticated_at, signed_in.authenticated_at,
+        "no proof was given"
+    );
+    assert_eq!(
+        (signed_in.stage, signed_in.authenticated_at, signed_in.expires_at),
         (
             Stage::Full,
             START + 60_000,
@@ -137,7 +140,7 @@ pub(crate) async fn every_proof_brings_another_token(bench: Bench) {
     );
     bench.pass(Duration::from_secs(60));
     let fourth = store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
-        portal_sessions::prove(tx, id).await
+        portal_sessions::renew_authenticated(tx, id).await
     })
     .unwrap();
     assert!(found(&bench, &third).await.is_none());
@@ -182,7 +185,7 @@ pub(crate) async fn sessions_end_with_the_member(bench: Bench) {
         .unwrap();
     assert_eq!(theirs, [(other.clone(), "reviewer".to_owned())]);
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        assert_eq!(portal_sessions::end_at(tx, merchant.id, ada.id).await?, 1);
+        assert_eq!(portal_sessions::end_in_account(tx, merchant.id, ada.id).await?, 1);
         assert!(!portal_sessions::end(tx, Uuid::new_v4(), there_id).await?);
         assert_eq!(portal_sessions::end_all(tx, ada.id, Some(there_id)).await?, 0);
         Ok(())
@@ -272,7 +275,7 @@ pub(crate) async fn what_is_to_be_shown_waits_five_minutes(bench: Bench) {
     let (id, _) = session(&bench, ada.id, None, Stage::Full).await;
     let keep = async |text: &str| {
         store::transaction!(bench.db, |tx| -> Result<(), Error> {
-            portal_sessions::keep_shown(tx, ada.id, id, text).await
+            portal_sessions::store_page_result(tx, ada.id, id, text).await
         })
         .unwrap();
     };
@@ -281,9 +284,9 @@ pub(crate) async fn what_is_to_be_shown_waits_five_minutes(bench: Bench) {
             .await
             .unwrap()
     };
-    let forget = async |what: &Shown| {
+    let forget = async |what: &PageResult| {
         store::transaction!(bench.db, |tx| -> Result<bool, Error> {
-            portal_sessions::forget_shown(tx, id, what).await
+            portal_sessions::take_page_result(tx, id, what).await
         })
         .unwrap()
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reference::status::{AttemptStatus, Decision};
 use store::attempts::{self, Attempt, NewAttempt};
 use store::reason_templates;
-use store::review::{self, After, Claim, Filter, Order};
+use store::review::{self, Claim, Filter, QueueOrder, QueuePosition};
 use store::saved_views::{self, SavedView};
 use store::{Conn, DataKey, Error, Scope, people};
 use uuid::Uuid;
@@ -71,8 +71,8 @@ pub(crate) async fn staff(bench: &Bench) -> [Uuid; 2] {
     ids
 }
 
-async fn numbers(conn: &mut Conn, scope: Scope, filter: &Filter, order: Order) -> Vec<i64> {
-    let page = review::queue(conn, scope, filter, order, After::default(), 50)
+async fn numbers(conn: &mut Conn, scope: Scope, filter: &Filter, order: QueueOrder) -> Vec<i64> {
+    let page = review::queue(conn, scope, filter, order, QueuePosition::default(), 50)
         .await
         .unwrap();
     page.into_iter().map(|waiting| waiting.log_id).collect()
@@ -103,14 +103,14 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
     let mut conn = bench.read().await;
     let all = Filter::default();
     assert_eq!(
-        numbers(&mut conn, scope, &all, Order::Priority).await,
+        numbers(&mut conn, scope, &all, QueueOrder::Priority).await,
         [2, 4, 5, 3, 1]
     );
     assert_eq!(
-        numbers(&mut conn, scope, &all, Order::Oldest).await,
+        numbers(&mut conn, scope, &all, QueueOrder::Oldest).await,
         [1, 2, 3, 4, 5]
     );
-    let mut filtered = async |filter: Filter| numbers(&mut conn, scope, &filter, Order::Oldest).await;
+    let mut filtered = async |filter: Filter| numbers(&mut conn, scope, &filter, QueueOrder::Oldest).await;
     let none = Filter::default;
     assert_eq!(
         filtered(Filter {
@@ -146,7 +146,7 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
     );
     assert_eq!(
         filtered(Filter {
-            made_by: Some(START + MINUTE),
+            created_until: Some(START + MINUTE),
             ..none()
         })
         .await,
@@ -166,7 +166,7 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
     .unwrap();
     drop(conn);
     let mut conn = bench.read().await;
-    let mut filtered = async |filter: Filter| numbers(&mut conn, scope, &filter, Order::Priority).await;
+    let mut filtered = async |filter: Filter| numbers(&mut conn, scope, &filter, QueueOrder::Priority).await;
     assert_eq!(
         filtered(Filter {
             claimed_by: Some(ada),
@@ -200,18 +200,21 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
             review::count(&mut conn, scope, &others, 100).await.unwrap(),
             left.len() as i64
         );
-        assert_eq!(numbers(&mut conn, scope, &others, Order::Priority).await, left);
+        assert_eq!(
+            numbers(&mut conn, scope, &others, QueueOrder::Priority).await,
+            left
+        );
     }
 
     // Consecutive pages have no gap and no repetition.
-    let mut after = After::default();
+    let mut after = QueuePosition::default();
     let mut seen = Vec::new();
     loop {
-        let page = review::queue(&mut conn, scope, &all, Order::Priority, after, 2)
+        let page = review::queue(&mut conn, scope, &all, QueueOrder::Priority, after, 2)
             .await
             .unwrap();
         let Some(last) = page.last() else { break };
-        after = After {
+        after = QueuePosition {
             priority: last.priority,
             log_id: last.log_id,
         };
@@ -219,9 +222,16 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
     }
     assert_eq!(seen, [2, 4, 5, 3, 1]);
 
-    let page = review::queue(&mut conn, scope, &all, Order::Priority, After::default(), 1)
-        .await
-        .unwrap();
+    let page = review::queue(
+        &mut conn,
+        scope,
+        &all,
+        QueueOrder::Priority,
+        QueuePosition::default(),
+        1,
+    )
+    .await
+    .unwrap();
     let first = &page[0];
     assert_eq!(
         (
@@ -242,7 +252,7 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
         },
     ] {
         assert!(
-            numbers(&mut conn, elsewhere, &all, Order::Priority)
+            numbers(&mut conn, elsewhere, &all, QueueOrder::Priority)
                 .await
                 .is_empty()
         );

@@ -33,7 +33,7 @@ pub(crate) async fn a_link_is_redeemed_once(bench: Bench) {
         .await
         .unwrap();
     assert!(
-        matches!(peeked, LinkToken::Good { .. }),
+        matches!(peeked, LinkToken::Valid { .. }),
         "looking uses nothing up"
     );
     let tasks: Vec<_> = (0..200)
@@ -50,7 +50,7 @@ pub(crate) async fn a_link_is_redeemed_once(bench: Bench) {
     let mut winners = 0;
     for task in tasks {
         match task.await.unwrap() {
-            LinkToken::Good {
+            LinkToken::Valid {
                 scope: of,
                 link: made_for,
                 merchant,
@@ -207,7 +207,7 @@ impl Sessions<'_> {
             .await
             .unwrap();
         let ended = store::transaction!(self.bench.db, |tx| -> Result<bool, Error> {
-            admissions::settle(tx, self.scope, id).await
+            admissions::expire_if_due(tx, self.scope, id).await
         })
         .unwrap();
         assert_eq!(due, ended, "is_due says what settle does");

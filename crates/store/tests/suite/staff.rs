@@ -37,7 +37,7 @@ async fn invite(bench: &Bench, purpose: Purpose<'_>) -> (Invitation, SecretStrin
 
 async fn take(db: &Db, token: &SecretString) -> InvitationToken {
     store::transaction!(db, |tx| -> Result<InvitationToken, Error> {
-        invitations::take(tx, token.expose_secret()).await
+        invitations::redeem(tx, token.expose_secret()).await
     })
     .unwrap()
 }
@@ -143,7 +143,9 @@ pub(crate) async fn codes_count_once(bench: Bench) {
         successes += u32::from(task.await.unwrap());
     }
     assert_eq!(successes, 1);
-    let left = staff::recovery_left(&mut bench.read().await, id).await.unwrap();
+    let left = staff::count_recovery_codes(&mut bench.read().await, id)
+        .await
+        .unwrap();
     assert_eq!(left, 1);
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         staff::clear_totp(tx, id).await
@@ -151,7 +153,7 @@ pub(crate) async fn codes_count_once(bench: Bench) {
     .unwrap();
     let mut conn = bench.read().await;
     assert_eq!(staff::totp(&mut conn, id).await.unwrap(), None);
-    assert_eq!(staff::recovery_left(&mut conn, id).await.unwrap(), 0);
+    assert_eq!(staff::count_recovery_codes(&mut conn, id).await.unwrap(), 0);
 }
 
 pub(crate) async fn two_owners_cannot_demote_each_other(bench: Bench) {
@@ -169,7 +171,7 @@ pub(crate) async fn two_owners_cannot_demote_each_other(bench: Bench) {
         let db = bench.db.clone();
         tokio::spawn(async move {
             store::transaction!(db, |tx| -> Result<bool, Error> {
-                if staff::lock_role(tx, merchant.id, "owner").await? < 2 {
+                if staff::count_and_lock_role(tx, merchant.id, "owner").await? < 2 {
                     return Ok(false);
                 }
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -235,7 +237,7 @@ pub(crate) async fn who_is_shut_out_stays_out(bench: Bench) {
     });
     assert_eq!(voided.unwrap(), 2);
     for (n, (token, stays)) in links.iter().enumerate() {
-        let is_good = matches!(take(&bench.db, token).await, InvitationToken::Good(_));
+        let is_good = matches!(take(&bench.db, token).await, InvitationToken::Valid(_));
         assert_eq!(is_good, *stays, "{n}");
     }
 }
@@ -249,7 +251,7 @@ pub(crate) async fn an_invitation_is_used_once(bench: Bench) {
     };
     let (made, token) = invite(&bench, purpose).await;
     let peeked = invitations::peek(&mut bench.read().await, token.expose_secret()).await;
-    assert_eq!(peeked.unwrap(), InvitationToken::Good(made.clone()));
+    assert_eq!(peeked.unwrap(), InvitationToken::Valid(made.clone()));
     let tasks: Vec<_> = (0..20)
         .map(|_| {
             let (db, token) = (bench.db.clone(), token.clone());
@@ -259,7 +261,7 @@ pub(crate) async fn an_invitation_is_used_once(bench: Bench) {
     let mut winners = 0;
     for task in tasks {
         match task.await.unwrap() {
-            InvitationToken::Good(taken) => {
+            InvitationToken::Valid(taken) => {
                 assert_eq!(taken, made);
                 winners += 1;
             }
@@ -307,11 +309,11 @@ pub(crate) async fn a_new_password_link_voids_the_earlier(bench: Bench) {
     assert_eq!(take(&bench.db, &former).await, InvitationToken::Invalid);
     let peeked = invitations::peek(&mut bench.read().await, address.expose_secret()).await;
     assert!(
-        matches!(peeked, Ok(InvitationToken::Good(_))),
+        matches!(peeked, Ok(InvitationToken::Valid(_))),
         "whoever asks for a new password voids no change of address"
     );
     assert_eq!(take(&bench.db, &first).await, InvitationToken::Invalid);
-    let InvitationToken::Good(taken) = take(&bench.db, &second).await else {
+    let InvitationToken::Valid(taken) = take(&bench.db, &second).await else {
         panic!("the latest link works")
     };
     assert_eq!(taken.staff_id, Some(ada.id));
@@ -336,11 +338,11 @@ pub(crate) async fn a_profile_is_written_handed_in_and_decided(bench: Bench) {
     };
     assert_eq!(read().await, None);
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        assert!(!merchant_profiles::submitted(tx, merchant).await?);
+        assert!(!merchant_profiles::mark_submitted(tx, merchant).await?);
         merchant_profiles::save(tx, merchant, "{\"website\":\"a\"}").await?;
         merchant_profiles::save(tx, merchant, "{\"website\":\"b\"}").await?;
-        assert!(merchant_profiles::submitted(tx, merchant).await?);
-        merchant_profiles::decided(tx, merchant, Some("no website")).await
+        assert!(merchant_profiles::mark_submitted(tx, merchant).await?);
+        merchant_profiles::record_decision(tx, merchant, Some("no website")).await
     })
     .unwrap();
     let profile = read().await.unwrap();
@@ -354,7 +356,7 @@ pub(crate) async fn a_profile_is_written_handed_in_and_decided(bench: Bench) {
         (Some(START), Some(START), Some("no website"))
     );
     store::transaction!(bench.db, |tx| -> Result<bool, Error> {
-        merchant_profiles::submitted(tx, merchant).await
+        merchant_profiles::mark_submitted(tx, merchant).await
     })
     .unwrap();
     let profile = read().await.unwrap();
@@ -365,7 +367,7 @@ pub(crate) async fn a_profile_is_written_handed_in_and_decided(bench: Bench) {
     );
     let other = bench.merchant().await.id;
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        merchant_profiles::decided(tx, other, None).await
+        merchant_profiles::record_decision(tx, other, None).await
     })
     .unwrap();
     let profile = merchant_profiles::get(&mut bench.read().await, other)

@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use store::audit::{self, AuditCheck, Entry};
-use store::idempotency::{self, Begin, Describes, Ticket};
+use store::idempotency::{self, KeyLease, KeyState, ResponseSubject};
 use store::jobs::{self, Job, NewJob};
-use store::limits::{self, Bucket, Quota, Verdict};
+use store::limits::{self, Bucket, Quota, RateLimitResult};
 use store::outbox::{self, Delivery, NewEvent};
 use store::{Error, Scope};
 use uuid::Uuid;
@@ -20,8 +20,8 @@ fn quota(limit: u32) -> Quota {
     }
 }
 
-async fn take(bench: &Bench, bucket: Bucket<'_>, quota: Quota) -> Verdict {
-    store::transaction!(bench.db, |tx| -> Result<Verdict, Error> {
+async fn take(bench: &Bench, bucket: Bucket<'_>, quota: Quota) -> RateLimitResult {
+    store::transaction!(bench.db, |tx| -> Result<RateLimitResult, Error> {
         limits::take(tx, bucket, quota).await
     })
     .unwrap()
@@ -33,7 +33,7 @@ pub(crate) async fn a_bucket_empties_and_fills(bench: Bench) {
         merchant_id,
         name: "verify",
     };
-    let verdict = |allowed, remaining, reset_s, retry_after_s| Verdict {
+    let verdict = |allowed, remaining, reset_s, retry_after_s| RateLimitResult {
         allowed,
         limit: 3,
         remaining,
@@ -80,7 +80,7 @@ pub(crate) async fn a_bucket_gives_no_more_than_it_holds(bench: Bench) {
                     merchant_id: Uuid::nil(),
                     name: "exchange",
                 };
-                store::transaction!(db, |tx| -> Result<Verdict, Error> {
+                store::transaction!(db, |tx| -> Result<RateLimitResult, Error> {
                     limits::take(tx, bucket, quota(10)).await
                 })
                 .unwrap()
@@ -95,8 +95,8 @@ pub(crate) async fn a_bucket_gives_no_more_than_it_holds(bench: Bench) {
     assert_eq!(allowed, 10);
 }
 
-async fn begin(bench: &Bench, scope: Scope, operation: &str, key: &str, body: &[u8]) -> Begin {
-    store::transaction!(bench.db, |tx| -> Result<Begin, Error> {
+async fn begin(bench: &Bench, scope: Scope, operation: &str, key: &str, body: &[u8]) -> KeyState {
+    store::transaction!(bench.db, |tx| -> Result<KeyState, Error> {
         idempotency::begin(tx, scope, operation, key, body, LEASE_MS).await
     })
     .unwrap()
@@ -107,16 +107,16 @@ const LEASE_MS: i64 = 60_000;
 async fn complete(
     bench: &Bench,
     scope: Scope,
-    ticket: &Ticket,
+    ticket: &KeyLease,
     status: u16,
     body: &[u8],
 ) -> Result<(), Error> {
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        idempotency::complete(tx, scope, ticket, (status, body), Describes::Configuration).await
+        idempotency::complete(tx, scope, ticket, (status, body), ResponseSubject::Configuration).await
     })
 }
 
-async fn renew(bench: &Bench, scope: Scope, ticket: &Ticket) -> bool {
+async fn renew(bench: &Bench, scope: Scope, ticket: &KeyLease) -> bool {
     store::transaction!(bench.db, |tx| -> Result<bool, Error> {
         idempotency::renew(tx, scope, ticket, LEASE_MS).await
     })
@@ -125,20 +125,20 @@ async fn renew(bench: &Bench, scope: Scope, ticket: &Ticket) -> bool {
 
 pub(crate) async fn a_key_is_answered_once(bench: Bench) {
     let scope = bench.scope().await;
-    let Begin::Fresh(ticket) = begin(&bench, scope, "verify", "k", b"one").await else {
+    let KeyState::Claimed(ticket) = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("fresh")
     };
     assert!(matches!(
         begin(&bench, scope, "verify", "k", b"one").await,
-        Begin::InProgress
+        KeyState::InProgress
     ));
     assert!(matches!(
         begin(&bench, scope, "verify", "k", b"two").await,
-        Begin::Mismatch
+        KeyState::Mismatch
     ));
     assert!(matches!(
         begin(&bench, scope, "groups", "k", b"one").await,
-        Begin::Fresh(_)
+        KeyState::Claimed(_)
     ));
     let live = Scope {
         sandbox: false,
@@ -146,19 +146,19 @@ pub(crate) async fn a_key_is_answered_once(bench: Bench) {
     };
     assert!(matches!(
         begin(&bench, live, "verify", "k", b"one").await,
-        Begin::Fresh(_)
+        KeyState::Claimed(_)
     ));
     complete(&bench, scope, &ticket, 201, b"answer").await.unwrap();
-    let Begin::Replay { status, body } = begin(&bench, scope, "verify", "k", b"one").await else {
+    let KeyState::Replay { status, body } = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("replay")
     };
     assert_eq!((status, body.as_slice()), (201, b"answer".as_slice()));
     assert!(matches!(
         begin(&bench, scope, "verify", "k", b"two").await,
-        Begin::Mismatch
+        KeyState::Mismatch
     ));
     bench.pass(Duration::from_secs(24 * 60 * 60));
-    let Begin::Fresh(ticket) = begin(&bench, scope, "verify", "k", b"two").await else {
+    let KeyState::Claimed(ticket) = begin(&bench, scope, "verify", "k", b"two").await else {
         panic!("expired")
     };
     let mut tx = bench.db.begin().await.unwrap();
@@ -166,7 +166,7 @@ pub(crate) async fn a_key_is_answered_once(bench: Bench) {
     tx.commit().await.unwrap();
     assert!(matches!(
         begin(&bench, scope, "verify", "k", b"one").await,
-        Begin::Fresh(_)
+        KeyState::Claimed(_)
     ));
     bench.pass(Duration::from_secs(24 * 60 * 60));
     let mut tx = bench.db.begin().await.unwrap();
@@ -175,11 +175,11 @@ pub(crate) async fn a_key_is_answered_once(bench: Bench) {
 
 pub(crate) async fn a_dead_request_is_taken_over(bench: Bench) {
     let scope = bench.scope().await;
-    let Begin::Fresh(dead) = begin(&bench, scope, "verify", "k", b"one").await else {
+    let KeyState::Claimed(dead) = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("fresh")
     };
     bench.pass(Duration::from_secs(60));
-    let Begin::Fresh(heir) = begin(&bench, scope, "verify", "k", b"one").await else {
+    let KeyState::Claimed(heir) = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("taken over")
     };
     assert!(!renew(&bench, scope, &dead).await);
@@ -190,10 +190,10 @@ pub(crate) async fn a_dead_request_is_taken_over(bench: Bench) {
     tx.commit().await.unwrap();
     assert!(matches!(
         begin(&bench, scope, "verify", "k", b"one").await,
-        Begin::InProgress
+        KeyState::InProgress
     ));
     complete(&bench, scope, &heir, 200, b"in time").await.unwrap();
-    let Begin::Replay { body, .. } = begin(&bench, scope, "verify", "k", b"one").await else {
+    let KeyState::Replay { body, .. } = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("replay")
     };
     assert_eq!(body, b"in time");
@@ -203,19 +203,19 @@ pub(crate) async fn a_dead_request_is_taken_over(bench: Bench) {
 
 pub(crate) async fn a_renewed_lease_is_not_taken_over(bench: Bench) {
     let scope = bench.scope().await;
-    let Begin::Fresh(ticket) = begin(&bench, scope, "verify", "k", b"one").await else {
+    let KeyState::Claimed(ticket) = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("fresh")
     };
     for _ in 0..3 {
         bench.pass(Duration::from_secs(59));
         assert!(renew(&bench, scope, &ticket).await);
         let repeated = begin(&bench, scope, "verify", "k", b"one").await;
-        assert!(matches!(repeated, Begin::InProgress), "{repeated:?}");
+        assert!(matches!(repeated, KeyState::InProgress), "{repeated:?}");
     }
     complete(&bench, scope, &ticket, 200, b"in time").await.unwrap();
     assert!(!renew(&bench, scope, &ticket).await, "it was answered");
     // A row of an earlier version has no lease and is taken over after five minutes.
-    let Begin::Fresh(earlier) = begin(&bench, scope, "verify", "l", b"one").await else {
+    let KeyState::Claimed(earlier) = begin(&bench, scope, "verify", "l", b"one").await else {
         panic!("fresh")
     };
     bench
@@ -223,10 +223,10 @@ pub(crate) async fn a_renewed_lease_is_not_taken_over(bench: Bench) {
         .await;
     bench.pass(Duration::from_secs(299));
     let repeated = begin(&bench, scope, "verify", "l", b"one").await;
-    assert!(matches!(repeated, Begin::InProgress), "{repeated:?}");
+    assert!(matches!(repeated, KeyState::InProgress), "{repeated:?}");
     bench.pass(Duration::from_secs(1));
     let heir = begin(&bench, scope, "verify", "l", b"one").await;
-    assert!(matches!(heir, Begin::Fresh(_)), "{heir:?}");
+    assert!(matches!(heir, KeyState::Claimed(_)), "{heir:?}");
     let late = complete(&bench, scope, &earlier, 200, b"too late").await;
     assert!(matches!(late, Err(Error::LeaseLost)), "{late:?}");
 }

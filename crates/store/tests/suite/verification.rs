@@ -50,7 +50,7 @@ async fn search(
     after: i64,
     face: &[u8],
 ) -> Result<Option<Uuid>, Error> {
-    let changes = faces::after(conn, scope, after, i64::MAX).await?;
+    let changes = faces::list_after(conn, scope, after, i64::MAX).await?;
     Ok(changes
         .into_iter()
         .find(|change| change.embedding.as_deref() == Some(face))

@@ -25,7 +25,7 @@ fn parses_and_resolves_overrides() {
     assert_eq!(flow.geo_blocked, ["KP"]);
     assert_eq!(flow.review_policy(), ReviewPolicy::Never);
     let german = flow.configuration(Some("DEU"));
-    assert!(!german.asks("dob") && german.asks("ssn") && german.asks("documentCapture"));
+    assert!(!german.requests("dob") && german.requests("ssn") && german.requests("documentCapture"));
     assert_eq!(german.document_types, [DocumentType::IdCard]);
     assert_eq!(flow.configuration(Some("ITA")), flow.defaults);
     assert_eq!(flow.configuration(None), flow.defaults);

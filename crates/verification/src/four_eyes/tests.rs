@@ -8,29 +8,29 @@ fn no_act_that_lets_somebody_pass_is_one_persons_where_two_are_required() {
     for account in [false, true] {
         for flow in [false, true] {
             for any_flow in [false, true] {
-                let state = State {
+                let state = FourEyesScope {
                     account,
                     flow,
                     any_flow,
                 };
                 for act in Act::ALL {
-                    let needs = needs_second(*act, state);
+                    let needs = needs_second_person(*act, state);
                     if account {
                         assert!(needs || !act.lets_pass(), "{act:?} {state:?}");
                     }
                     if flow {
                         assert!(needs || !act.lets_pass(), "{act:?} {state:?}");
                     }
-                    if state == State::default() {
+                    if state == FourEyesScope::default() {
                         assert!(!needs, "{act:?}: nobody requires two people");
                     }
                 }
             }
         }
     }
-    let any = State {
+    let any = FourEyesScope {
         any_flow: true,
-        ..State::default()
+        ..FourEyesScope::default()
     };
     for act in [
         Act::MakeFlow,
@@ -38,7 +38,7 @@ fn no_act_that_lets_somebody_pass_is_one_persons_where_two_are_required() {
         Act::RemoveList,
         Act::CountMember,
     ] {
-        assert!(needs_second(act, any), "{act:?} concerns every Flow");
+        assert!(needs_second_person(act, any), "{act:?} concerns every Flow");
     }
 }
 

@@ -7,14 +7,19 @@ const OTHER_GROUP: Option<Uuid> = Some(Uuid::from_u128(101));
 const PERSON: Uuid = Uuid::from_u128(1);
 const PROVISIONAL: Uuid = Uuid::from_u128(2);
 const STRANGER: Uuid = Uuid::from_u128(3);
-const HERE: Place<'_> = Place {
+const HERE: SubmissionScope<'_> = SubmissionScope {
     grouping_id: GROUP,
     external_user_id: "ada",
 };
 
 /// A registration whose id combines facemap and group, so that tests can predict it.
-fn registered(label: &str, facemap_id: Uuid, is_proven: bool, grouping_id: Option<Uuid>) -> Registered {
-    Registered {
+fn registered(
+    label: &str,
+    facemap_id: Uuid,
+    is_proven: bool,
+    grouping_id: Option<Uuid>,
+) -> ExistingRegistration {
+    ExistingRegistration {
         id: id(facemap_id, grouping_id),
         facemap_id,
         is_proven,
@@ -28,19 +33,19 @@ fn id(facemap_id: Uuid, grouping_id: Option<Uuid>) -> Uuid {
     Uuid::from_u128(facemap_id.as_u128() * 1_000 + grouping_id.map_or(0, |group| group.as_u128()))
 }
 
-fn approved(registration: Registered) -> Registered {
-    Registered {
+fn approved(registration: ExistingRegistration) -> ExistingRegistration {
+    ExistingRegistration {
         status: Some(AttemptStatus::Approved),
         ..registration
     }
 }
 
 /// An account with these registrations. The applicant's label is "ada".
-fn account(all: &[Registered]) -> Account {
+fn account(all: &[ExistingRegistration]) -> Account {
     let of_label = all.iter().filter(|one| one.external_user_id == "ada").cloned();
     Account {
-        of_label: of_label.collect(),
-        of_people: all.to_vec(),
+        label_registrations: of_label.collect(),
+        people_registrations: all.to_vec(),
     }
 }
 
@@ -48,26 +53,30 @@ fn hit(person: Uuid, nearness: Nearness) -> FaceHit {
     FaceHit { person, nearness }
 }
 
-fn plan(facemap: Facemap, registration: Registration) -> Plan {
+fn plan(facemap: FacemapTarget, registration: RegistrationTarget) -> Plan {
     Plan::new(facemap, registration)
 }
 
 #[test]
 fn without_a_proven_face_the_label_decides() {
-    let rows: &[(&str, &[Registered], Plan)] = &[
-        ("nobody", &[], plan(Facemap::NewProvisional, Registration::New)),
+    let rows: &[(&str, &[ExistingRegistration], Plan)] = &[
+        (
+            "nobody",
+            &[],
+            plan(FacemapTarget::NewProvisional, RegistrationTarget::New),
+        ),
         (
             "registered here",
             &[registered("ada", PROVISIONAL, false, GROUP)],
             plan(
-                Facemap::Known(PROVISIONAL),
-                Registration::Known(id(PROVISIONAL, GROUP)),
+                FacemapTarget::Known(PROVISIONAL),
+                RegistrationTarget::Known(id(PROVISIONAL, GROUP)),
             ),
         ),
         (
             "registered elsewhere",
             &[registered("ada", PERSON, true, OTHER_GROUP)],
-            plan(Facemap::Known(PERSON), Registration::New),
+            plan(FacemapTarget::Known(PERSON), RegistrationTarget::New),
         ),
         (
             "the label's person is here under another label",
@@ -75,7 +84,7 @@ fn without_a_proven_face_the_label_decides() {
                 registered("ada", PERSON, true, OTHER_GROUP),
                 registered("eve", PERSON, true, GROUP),
             ],
-            plan(Facemap::NewProvisional, Registration::New),
+            plan(FacemapTarget::NewProvisional, RegistrationTarget::New),
         ),
     ];
     for (what, registrations, expected) in rows {
@@ -87,16 +96,26 @@ fn without_a_proven_face_the_label_decides() {
 fn a_face_that_nobody_has_is_bound() {
     let near = [hit(STRANGER, Nearness::NearDuplicate)];
     let far = [hit(STRANGER, Nearness::Unknown)];
-    let rows: &[(&str, &[FaceHit], &[Registered], Plan)] = &[
-        ("nobody", &[], &[], plan(Facemap::NewPerson, Registration::New)),
-        ("far", &far, &[], plan(Facemap::NewPerson, Registration::New)),
+    let rows: &[(&str, &[FaceHit], &[ExistingRegistration], Plan)] = &[
+        (
+            "nobody",
+            &[],
+            &[],
+            plan(FacemapTarget::NewPerson, RegistrationTarget::New),
+        ),
+        (
+            "far",
+            &far,
+            &[],
+            plan(FacemapTarget::NewPerson, RegistrationTarget::New),
+        ),
         (
             "near",
             &near,
             &[],
             Plan {
                 near_duplicate: true,
-                ..plan(Facemap::NewPerson, Registration::New)
+                ..plan(FacemapTarget::NewPerson, RegistrationTarget::New)
             },
         ),
         (
@@ -104,15 +123,15 @@ fn a_face_that_nobody_has_is_bound() {
             &[],
             &[registered("ada", PROVISIONAL, false, GROUP)],
             plan(
-                Facemap::Bind(PROVISIONAL),
-                Registration::Known(id(PROVISIONAL, GROUP)),
+                FacemapTarget::Bind(PROVISIONAL),
+                RegistrationTarget::Known(id(PROVISIONAL, GROUP)),
             ),
         ),
         (
             "provisional elsewhere",
             &[],
             &[registered("ada", PROVISIONAL, false, OTHER_GROUP)],
-            plan(Facemap::Bind(PROVISIONAL), Registration::New),
+            plan(FacemapTarget::Bind(PROVISIONAL), RegistrationTarget::New),
         ),
         (
             "the label belongs to another proven face",
@@ -120,7 +139,7 @@ fn a_face_that_nobody_has_is_bound() {
             &[registered("ada", PERSON, true, OTHER_GROUP)],
             Plan {
                 id_belongs_to_another: true,
-                ..plan(Facemap::NewProvisional, Registration::None)
+                ..plan(FacemapTarget::NewProvisional, RegistrationTarget::None)
             },
         ),
     ];
@@ -136,24 +155,24 @@ fn a_face_that_nobody_has_is_bound() {
 #[test]
 fn a_known_face_registers_once_in_a_group() {
     let same = [hit(PERSON, Nearness::Same)];
-    let known = |registration| plan(Facemap::Known(PERSON), registration);
+    let known = |registration| plan(FacemapTarget::Known(PERSON), registration);
     let duplicate = Plan {
         already_registered: true,
-        ..known(Registration::None)
+        ..known(RegistrationTarget::None)
     };
     let own = registered("ada", PERSON, true, GROUP);
-    let rows: &[(&str, &[Registered], Plan)] = &[
+    let rows: &[(&str, &[ExistingRegistration], Plan)] = &[
         (
             "under this label",
             std::slice::from_ref(&own),
-            known(Registration::Known(own.id)),
+            known(RegistrationTarget::Known(own.id)),
         ),
         (
             "under this label, approved",
             &[approved(own.clone())],
             Plan {
                 already_registered: true,
-                ..known(Registration::Known(own.id))
+                ..known(RegistrationTarget::Known(own.id))
             },
         ),
         (
@@ -164,7 +183,7 @@ fn a_known_face_registers_once_in_a_group() {
         (
             "elsewhere only",
             &[registered("eve", PERSON, true, OTHER_GROUP)],
-            known(Registration::New),
+            known(RegistrationTarget::New),
         ),
         (
             "the label is provisional here",
@@ -174,7 +193,7 @@ fn a_known_face_registers_once_in_a_group() {
             ],
             Plan {
                 merge: vec![PROVISIONAL],
-                ..known(Registration::Known(id(PROVISIONAL, GROUP)))
+                ..known(RegistrationTarget::Known(id(PROVISIONAL, GROUP)))
             },
         ),
         (
@@ -192,14 +211,14 @@ fn a_known_face_registers_once_in_a_group() {
                 registered("eve", PERSON, true, OTHER_GROUP),
                 registered("ada", PROVISIONAL, false, OTHER_GROUP),
             ],
-            known(Registration::New),
+            known(RegistrationTarget::New),
         ),
         (
             "the label belongs to another proven face",
             &[registered("ada", STRANGER, true, OTHER_GROUP)],
             Plan {
                 id_belongs_to_another: true,
-                ..known(Registration::None)
+                ..known(RegistrationTarget::None)
             },
         ),
     ];
@@ -233,7 +252,7 @@ fn only_two_near_faces_or_the_band_are_doubtful() {
     ] {
         let plan = plan_proven(HERE, hits, &account(&registrations));
         assert_eq!(plan.near_duplicate, expected, "{what}");
-        assert_eq!(plan.facemap, Facemap::Known(PERSON), "{what}");
+        assert_eq!(plan.facemap, FacemapTarget::Known(PERSON), "{what}");
     }
     let plan = plan_proven(
         HERE,

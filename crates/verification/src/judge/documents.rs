@@ -7,8 +7,8 @@ use reference::{DocumentType, document_rule, icao};
 use crate::codes::Code;
 use crate::dates;
 use crate::evidence::{
-    BarcodeFinding, Consistency, DocumentData, DocumentEvidence, MrzFinding, MrzRead, PictureState, Shows,
-    Source,
+    BarcodeFinding, Consistency, DocumentData, DocumentEvidence, MrzFinding, MrzRead, PictureContent,
+    PictureState, Source,
 };
 
 /// Finds the codes of a document's pictures.
@@ -20,7 +20,7 @@ pub(super) fn examine_pictures(document: &DocumentEvidence, find: &mut impl FnMu
         match side.state {
             PictureState::Corrupted => find(Code::DocumentCorrupted, Source::Ocr),
             PictureState::Unprocessable => find(Code::DocumentUnprocessable, Source::Ocr),
-            PictureState::Processed if side.shows == Shows::Other => {
+            PictureState::Processed if side.content == PictureContent::Other => {
                 find(Code::DocumentTypeNotSupported, Source::Ocr);
             }
             PictureState::Processed => {}
@@ -38,7 +38,7 @@ pub(super) fn examine_document(
     today: Date,
     find: &mut impl FnMut(Code, Source),
 ) {
-    if promises(document, declared_country, |rule| rule.mrz) {
+    if expects_feature(document, declared_country, |rule| rule.mrz) {
         match &document.mrz {
             MrzFinding::NotFound => find(Code::NoMrz, Source::Mrz),
             MrzFinding::Unreadable => find(Code::MrzUnreadable, Source::Mrz),
@@ -46,7 +46,7 @@ pub(super) fn examine_document(
             MrzFinding::Read(_) => {}
         }
     }
-    if promises(document, declared_country, |rule| rule.pdf417) {
+    if expects_feature(document, declared_country, |rule| rule.pdf417) {
         match document.barcode {
             BarcodeFinding::NotFound => find(Code::NoBarcode, Source::Pdf417),
             BarcodeFinding::Unreadable | BarcodeFinding::Opaque => {
@@ -56,7 +56,7 @@ pub(super) fn examine_document(
         }
     }
     if let Some(declared) = declared_country
-        && let Some((source, issuer)) = first(document, |data| data.issuer.as_deref())
+        && let Some((source, issuer)) = first_value(document, |data| data.issuer.as_deref())
         && !issued_by(issuer, declared)
     {
         find(Code::IssuerMismatch, source);
@@ -87,7 +87,7 @@ pub(super) fn examine_document(
 
 /// Whether the document table expects a feature on this document. A back that was not sent is not expected to
 /// show anything, unless the document may be a one-sided variant with the feature on its front.
-fn promises(
+fn expects_feature(
     document: &DocumentEvidence,
     country: Option<&str>,
     what: impl Fn(&reference::DocumentRule) -> bool,
@@ -123,7 +123,7 @@ fn sources(document: &DocumentEvidence) -> impl Iterator<Item = (Source, &Docume
 }
 
 /// The value of the best source that has one.
-pub(super) fn first<'a>(
+pub(super) fn first_value<'a>(
     document: &'a DocumentEvidence,
     value: impl Fn(&'a DocumentData) -> Option<&'a str>,
 ) -> Option<(Source, &'a str)> {
@@ -141,7 +141,7 @@ pub(super) fn accepted_mrz(document: &DocumentEvidence) -> Option<&MrzRead> {
 /// Whether the document should have an MRZ but has only an uncertain reading of it. Its check digits are
 /// correct, but neither the picture nor another source confirms it. On other documents such a reading counts as
 /// unread.
-pub(super) fn is_in_doubt(document: &DocumentEvidence, declared_country: Option<&str>) -> bool {
+pub(super) fn has_uncertain_mrz(document: &DocumentEvidence, declared_country: Option<&str>) -> bool {
     let is_uncertain = matches!(&document.mrz, MrzFinding::Read(mrz) if mrz.valid && !mrz.accepted);
-    is_uncertain && promises(document, declared_country, |rule| rule.mrz)
+    is_uncertain && expects_feature(document, declared_country, |rule| rule.mrz)
 }

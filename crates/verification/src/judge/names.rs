@@ -1,14 +1,14 @@
 //! Rules about submitted data compared with document data.
 
-use super::documents::is_in_doubt;
+use super::documents::has_uncertain_mrz;
 use crate::codes::Code;
 use crate::evidence::{ComparedField, Comparison, Evidence, Source};
 use crate::flow::Flow;
 use crate::submission::Submission;
 
 /// Whether the Flow requires submitted data to match the documents.
-pub(super) fn compares(flow: &Flow, submission: &Submission) -> bool {
-    submission.document_configuration(flow).asks("ocrMatch")
+pub(super) fn requires_comparison(flow: &Flow, submission: &Submission) -> bool {
+    submission.document_configuration(flow).requests("ocrMatch")
 }
 
 pub(super) fn examine_comparison(
@@ -17,21 +17,21 @@ pub(super) fn examine_comparison(
     evidence: &Evidence,
     find: &mut impl FnMut(Code, Source),
 ) {
-    if !compares(flow, submission) || evidence.documents.is_empty() {
+    if !requires_comparison(flow, submission) || evidence.documents.is_empty() {
         return;
     }
     let fields = evidence.comparison.as_ref().map_or(&[][..], |c| &c.fields);
     let declared_country = submission.document_country();
-    let in_doubt = |document| is_in_doubt(document, declared_country);
+    let in_doubt = |document| has_uncertain_mrz(document, declared_country);
     // If only an uncertain reading could be compared, the doubt about that reading decides the outcome.
     let compared_in_doubt = evidence.documents.iter().any(in_doubt)
         && fields
             .iter()
             .any(|field| !field.is_reliable && field.matches.is_some());
-    if reliable(fields).all(|field| field.matches.is_none()) && !compared_in_doubt {
+    if reliable_fields(fields).all(|field| field.matches.is_none()) && !compared_in_doubt {
         find(Code::OcrDataMismatch, Source::Ocr);
     }
-    for field in reliable(fields).filter(|field| field.matches == Some(false)) {
+    for field in reliable_fields(fields).filter(|field| field.matches == Some(false)) {
         let code = if field.source == Source::Ocr {
             Code::OcrFieldsMismatch
         } else {
@@ -42,31 +42,31 @@ pub(super) fn examine_comparison(
 }
 
 /// The fields that the rules rely on.
-pub(super) fn reliable(fields: &[ComparedField]) -> impl Iterator<Item = &ComparedField> {
+pub(super) fn reliable_fields(fields: &[ComparedField]) -> impl Iterator<Item = &ComparedField> {
     fields.iter().filter(|field| field.is_reliable)
 }
 
 /// The submission's name fields.
-const NAMES: [&str; 3] = ["firstName", "middleName", "lastName"];
+const NAME_FIELDS: [&str; 3] = ["firstName", "middleName", "lastName"];
 
 /// Score (0–100) from which two names differ only by a typing error.
-const NEARLY: f64 = 75.0;
+const TYPING_ERROR_SCORE: f64 = 75.0;
 
 /// Whether the submitted name clearly differs from an accepted MRZ or barcode, in a Flow that does not
 /// require the comparison.
 pub(super) fn name_is_unlike_documents(flow: &Flow, submission: &Submission, evidence: &Evidence) -> bool {
     let fields = evidence.comparison.as_ref().map_or(&[][..], |c| &c.fields);
-    !compares(flow, submission)
-        && reliable(fields).any(|field| {
-            NAMES.contains(&field.field.as_str())
+    !requires_comparison(flow, submission)
+        && reliable_fields(fields).any(|field| {
+            NAME_FIELDS.contains(&field.field.as_str())
                 && field.source != Source::Ocr
                 && field.matches == Some(false)
-                && field.score < NEARLY
+                && field.score < TYPING_ERROR_SCORE
         })
 }
 
 /// Whether at least one field was compared and all compared fields match.
-pub(super) fn agrees(comparison: &Comparison) -> bool {
-    reliable(&comparison.fields).any(|f| f.matches.is_some())
-        && !reliable(&comparison.fields).any(|f| f.matches == Some(false))
+pub(super) fn all_fields_match(comparison: &Comparison) -> bool {
+    reliable_fields(&comparison.fields).any(|f| f.matches.is_some())
+        && !reliable_fields(&comparison.fields).any(|f| f.matches == Some(false))
 }

@@ -1,8 +1,8 @@
 //! Builds the response of a judged attempt in the shape of contract §2.5. It decides nothing.
 
 use super::documents::accepted_mrz;
-use super::names::{agrees, compares, reliable};
-use super::{Outcome, all_match, rounded, weakest_match};
+use super::names::{all_fields_match, reliable_fields, requires_comparison};
+use super::{ResponseInput, all_match, rounded, weakest_match};
 use crate::codes::ResultObject;
 use crate::dates;
 use crate::evidence::{Comparison, DocumentEvidence, MatchVerdict, MrzRead};
@@ -14,7 +14,7 @@ use crate::response::{
 use crate::screening::{KycStatus, ScreeningHit};
 use crate::status::{AttemptStatus, sdk_status};
 
-impl Outcome<'_> {
+impl ResponseInput<'_> {
     pub(super) fn respond(
         &self,
         success: bool,
@@ -59,14 +59,19 @@ impl Outcome<'_> {
 
     fn ocr_result(&self) -> Option<OcrResult> {
         let failure = Failure::of(self.codes_of(ResultObject::Ocr));
-        (failure.is_some() || compares(self.examination.flow, self.examination.submission)).then(|| {
-            OcrResult {
+        (failure.is_some() || requires_comparison(self.examination.flow, self.examination.submission)).then(
+            || OcrResult {
                 success: failure.is_none(),
                 matches: failure.is_none()
-                    && self.examination.evidence.comparison.as_ref().is_some_and(agrees),
+                    && self
+                        .examination
+                        .evidence
+                        .comparison
+                        .as_ref()
+                        .is_some_and(all_fields_match),
                 failure,
-            }
-        })
+            },
+        )
     }
 
     fn minimum_age_result(&self) -> Option<MinimumAgeResult> {
@@ -107,7 +112,7 @@ impl Outcome<'_> {
     fn passing(&self) -> Passing {
         let (submission, documents) = (self.examination.submission, &self.examination.evidence.documents);
         let text = |field| submission.get(field).map(str::to_owned);
-        let configured = compares(self.examination.flow, submission);
+        let configured = requires_comparison(self.examination.flow, submission);
         Passing {
             metadata: Metadata {
                 external_user_id: submission.external_user_id().to_owned(),
@@ -128,7 +133,7 @@ impl Outcome<'_> {
             },
             documents_processed: documents.len(),
             facemap_id: self.identity.facemap_id.clone(),
-            document_results: documents.iter().map(outcome).collect(),
+            document_results: documents.iter().map(document_outcome).collect(),
             mrz_data: documents.iter().find_map(accepted_mrz).map(mrz_data),
             ocr_comparison: self
                 .examination
@@ -141,7 +146,7 @@ impl Outcome<'_> {
     }
 }
 
-fn outcome(document: &DocumentEvidence) -> DocumentOutcome {
+fn document_outcome(document: &DocumentEvidence) -> DocumentOutcome {
     let found = document.portrait_match;
     let face_match = found.is_some_and(|m| m.verdict == MatchVerdict::Match);
     DocumentOutcome {
@@ -175,7 +180,7 @@ fn mrz_data(mrz: &MrzRead) -> MrzData {
 }
 
 fn ocr_comparison(comparison: &Comparison) -> OcrComparison {
-    let compared: Vec<_> = reliable(&comparison.fields)
+    let compared: Vec<_> = reliable_fields(&comparison.fields)
         .filter(|f| f.matches.is_some())
         .collect();
     let mean = compared.iter().map(|f| f.score).sum::<f64>() / compared.len().max(1) as f64;
@@ -186,7 +191,7 @@ fn ocr_comparison(comparison: &Comparison) -> OcrComparison {
         }
     }
     OcrComparison {
-        matches: agrees(comparison),
+        matches: all_fields_match(comparison),
         match_score: rounded(mean),
         field_results: comparison.fields.clone(),
         mismatches,

@@ -8,12 +8,12 @@ use super::*;
 use crate::codes::CODES;
 use crate::evidence::{
     BarcodeFinding, ComparedField, Comparison, Consistency, DocumentData, DocumentEvidence, MrzFinding,
-    MrzRead, SelfieEvidence, Shows, SideEvidence,
+    MrzRead, PictureContent, SelfieEvidence, SideEvidence,
 };
 use crate::flow::FlowParts;
 use crate::screening::KycStatus;
 use crate::submission::tests::{TODAY, live, sandbox, submit};
-use crate::submission::{Context, SessionBinding};
+use crate::submission::{SessionBinding, SubmissionContext};
 
 mod holds;
 mod rules;
@@ -63,7 +63,7 @@ fn mrz(format: &str) -> MrzFinding {
 fn side(faces: usize) -> SideEvidence {
     SideEvidence {
         state: PictureState::Processed,
-        shows: Shows::Declared,
+        content: PictureContent::Declared,
         faces,
     }
 }
@@ -152,7 +152,11 @@ fn evidence(types: &[DocumentType]) -> Found {
     }
 }
 
-fn submission(types: &[DocumentType], fields: &[(&str, &str)], context: &Context<'_>) -> Submission {
+fn submission(
+    types: &[DocumentType],
+    fields: &[(&str, &str)],
+    context: &SubmissionContext<'_>,
+) -> Submission {
     let types = types.iter().map(|t| t.as_str()).collect::<Vec<_>>().join(",");
     let base = [
         ("documentTypes", types.as_str()),
@@ -213,10 +217,10 @@ const ROWS: &[(u16, &[DocumentType], &str, Change)] = &[
         e.documents[0].portrait_match = None;
     }),
     (2404, &[Passport], "a licence sent as a passport", |e, _| {
-        set_front(e, |s| s.shows = Shows::Other);
+        set_front(e, |s| s.content = PictureContent::Other);
     }),
     (2404, &[Drivers], "a landscape as the back", |e, _| {
-        set_back(e, |s| s.shows = Shows::Other);
+        set_back(e, |s| s.content = PictureContent::Other);
     }),
     (2001, &[Passport], "a passport whose photo is covered", |e, _| {
         set_front(e, |s| s.faces = 0);
@@ -241,7 +245,7 @@ const ROWS: &[(u16, &[DocumentType], &str, Change)] = &[
         set_selfie(e, |s| s.faces = 2);
     }),
     (2105, &[Passport], "a selfie that cannot be judged", |e, _| {
-        set_selfie(e, |s| s.liveness = Liveness::Impossible);
+        set_selfie(e, |s| s.liveness = Liveness::Inconclusive);
     }),
     (2105, &[Passport], "a failed sequence of head turns", |e, _| {
         set_selfie(e, |s| s.challenge = Challenge::Failed);

@@ -16,7 +16,7 @@ fn flow(fields: &str, types: &str, overrides: &str) -> Flow {
     .expect("a Flow")
 }
 
-fn refused(result: Result<(), Refusal>) -> (Reason, String, Vec<String>) {
+fn refused(result: Result<(), Refusal>) -> (RefusalKind, String, Vec<String>) {
     let refusal = result.expect_err("refused");
     (refusal.reason, refusal.message, refusal.errors)
 }
@@ -25,13 +25,13 @@ fn refused(result: Result<(), Refusal>) -> (Reason, String, Vec<String>) {
 fn every_missing_requirement_has_a_text() {
     let all = r#"{"middleName":true,"dob":true,"phone":true,"email":true,"street":true,"street2":true,"city":true,
         "state":true,"postcode":true,"country":true,"nationality":true,"ssn":true}"#;
-    let (reason, message, errors) = refused(meets_flow(
+    let (reason, message, errors) = refused(check_flow(
         &flow(all, r#"["PASSPORT","ID_CARD"]"#, "[]"),
         &submit(&[], &[], &live()),
     ));
     assert_eq!(
         (reason, message.as_str()),
-        (Reason::Invalid, "Required fields missing")
+        (RefusalKind::Invalid, "Required fields missing")
     );
     let mut expected: Vec<_> = PERSONAL_FIELDS
         .iter()
@@ -44,7 +44,7 @@ fn every_missing_requirement_has_a_text() {
 
 #[test]
 fn an_absent_ssn_alone_is_a_validation_failure() {
-    let (_, message, errors) = refused(meets_flow(
+    let (_, message, errors) = refused(check_flow(
         &flow(r#"{"ssn":true}"#, "[]", "[]"),
         &submit(&[], &[], &live()),
     ));
@@ -66,7 +66,7 @@ fn documents_need_their_files_country_and_selfie() {
             .chain(country)
             .copied()
             .collect();
-        meets_flow(&open, &submit(&fields, files, &live()))
+        check_flow(&open, &submit(&fields, files, &live()))
             .err()
             .map(|r| (r.message, r.errors))
             .unwrap_or_default()
@@ -113,7 +113,7 @@ fn the_flow_decides_about_backs_and_types() {
                         {"countryAlpha3":"FRA","defaultDocumentTypes":["ID_CARD"]}]"#;
     let flow = flow(r#"{"idCardBack":true}"#, r#"["DRIVERS","PASSPORT"]"#, overrides);
     let result = |types: &str, country: &str, files: &[FileField]| {
-        meets_flow(
+        check_flow(
             &flow,
             &submit(
                 &[("documentTypes", types), ("documentCountry", country)],
@@ -144,7 +144,7 @@ fn personal_overrides_go_by_country_then_nationality_then_document() {
                         {"countryAlpha3":"DEU","defaultFields":{"dob":true}}]"#;
     let flow = flow("{}", "[]", overrides);
     let errors = |fields: &[(&str, &str)]| {
-        meets_flow(&flow, &submit(fields, &[], &live()))
+        check_flow(&flow, &submit(fields, &[], &live()))
             .err()
             .map_or(vec![], |r| r.errors)
     };
@@ -166,7 +166,7 @@ fn personal_overrides_go_by_country_then_nationality_then_document() {
 #[test]
 fn restricted_jurisdictions() {
     let flow = flow("{}", "[]", r#"[{"countryAlpha3":"FRA","restricted":true}]"#);
-    let check = |fields: &[(&str, &str)]| jurisdictions(&flow, &submit(fields, &[], &live()));
+    let check = |fields: &[(&str, &str)]| check_jurisdictions(&flow, &submit(fields, &[], &live()));
     for code in RESTRICTED_JURISDICTIONS {
         for (field, what) in [
             ("country", "country of residence"),
@@ -176,7 +176,10 @@ fn restricted_jurisdictions() {
             let (reason, message, errors) = refused(check(&[(field, code)]));
             assert_eq!(
                 (reason, message),
-                (Reason::Restricted, format!("{what} is a restricted jurisdiction"))
+                (
+                    RefusalKind::Restricted,
+                    format!("{what} is a restricted jurisdiction")
+                )
             );
             assert_eq!(errors.len(), 1);
         }
@@ -200,7 +203,7 @@ fn a_residence_permit_exempts_person_but_not_document() {
             ("documentTypes", types),
             ("documentCountry", issuer),
         ];
-        jurisdictions(&flow, &submit(&person, &[], &live()))
+        check_jurisdictions(&flow, &submit(&person, &[], &live()))
             .err()
             .map_or(vec![], |r| r.errors)
     };
@@ -222,13 +225,16 @@ fn a_residence_permit_exempts_person_but_not_document() {
         ("documentTypes", "RESIDENCY_CARD"),
         ("documentCountry", "UTO"),
     ];
-    assert_eq!(jurisdictions(&flow, &submit(&utopian, &[], &sandbox())), Ok(()));
+    assert_eq!(
+        check_jurisdictions(&flow, &submit(&utopian, &[], &sandbox())),
+        Ok(())
+    );
 }
 
 #[test]
 fn unsupported_pairs_and_foreign_permits() {
     let check = |types: &str, country: &str| {
-        supported(&submit(
+        check_supported(&submit(
             &[("documentTypes", types), ("documentCountry", country)],
             &[],
             &live(),
@@ -243,10 +249,13 @@ fn unsupported_pairs_and_foreign_permits() {
     let (reason, message, _) = refused(check("DRIVERS,PASSPORT", "HKG"));
     assert_eq!(
         (reason, message.as_str()),
-        (Reason::NotSupported, "DRIVERS of HKG is not yet supported")
+        (RefusalKind::NotSupported, "DRIVERS of HKG is not yet supported")
     );
     let (reason, message, errors) = refused(check("RESIDENCY_CARD", "USA"));
-    assert_eq!((reason, message.as_str()), (Reason::Invalid, "Validation failed"));
+    assert_eq!(
+        (reason, message.as_str()),
+        (RefusalKind::Invalid, "Validation failed")
+    );
     assert!(errors[0].starts_with("documentCountry - residence permits are accepted from ARE, AUT"));
 }
 
@@ -271,7 +280,7 @@ fn files_are_checked_together() {
             known_format: true,
         },
     );
-    let (_, message, errors) = refused(files(&submission));
+    let (_, message, errors) = refused(check_files(&submission));
     assert_eq!(message, "File validation failed");
     assert_eq!(
         errors,
@@ -290,13 +299,13 @@ fn files_are_checked_together() {
         },
     );
     assert_eq!(
-        refused(files(&odd)).2,
+        refused(check_files(&odd)).2,
         [
             "selfie - cannot be submitted without a document",
             "selfie file must be a JPEG, PNG, WEBP, BMP or PDF",
         ]
     );
-    assert_eq!(files(&submit(&[], &[], &live())), Ok(()));
+    assert_eq!(check_files(&submit(&[], &[], &live())), Ok(()));
 }
 
 #[test]
@@ -307,12 +316,12 @@ fn the_first_failing_stage_answers() {
     };
     assert_eq!(
         stage(&[("country", "RUS")], &[Selfie]),
-        Reason::Invalid,
+        RefusalKind::Invalid,
         "the Flow's requirements"
     );
     assert_eq!(
         stage(&[("country", "RUS"), ("dob", "01/01/2000")], &[Selfie]),
-        Reason::Restricted
+        RefusalKind::Restricted
     );
     let licence = [
         ("dob", "01/01/2000"),
@@ -321,7 +330,7 @@ fn the_first_failing_stage_answers() {
     ];
     assert_eq!(
         stage(&licence, &[DriversFront, Selfie, IdCardBack]),
-        Reason::NotSupported,
+        RefusalKind::NotSupported,
         "before the files"
     );
 }

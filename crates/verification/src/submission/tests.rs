@@ -30,22 +30,26 @@ pub(crate) fn with_files(fields: &[FileField]) -> BTreeMap<FileField, SubmittedF
     fields.iter().map(|field| (*field, good_file())).collect()
 }
 
-pub(crate) fn live() -> Context<'static> {
-    Context {
+pub(crate) fn live() -> SubmissionContext<'static> {
+    SubmissionContext {
         today: TODAY,
         sandbox: false,
         bearer_session: None,
     }
 }
 
-pub(crate) fn sandbox() -> Context<'static> {
-    Context {
+pub(crate) fn sandbox() -> SubmissionContext<'static> {
+    SubmissionContext {
         sandbox: true,
         ..live()
     }
 }
 
-pub(crate) fn submit(changes: &[(&str, &str)], files: &[FileField], context: &Context<'_>) -> Submission {
+pub(crate) fn submit(
+    changes: &[(&str, &str)],
+    files: &[FileField],
+    context: &SubmissionContext<'_>,
+) -> Submission {
     Submission::parse(&texts(changes), with_files(files), context).expect("a valid submission")
 }
 
@@ -266,7 +270,7 @@ fn a_session_fills_in_and_must_agree() {
         grouping_id: "g-1".into(),
         external_user_id: "u-1".into(),
     };
-    let context = Context {
+    let context = SubmissionContext {
         bearer_session: Some(&session),
         ..live()
     };
@@ -299,8 +303,9 @@ fn a_session_fills_in_and_must_agree() {
 
 #[test]
 fn only_the_sandbox_forces_codes() {
-    let forced =
-        |name: &str, context: &Context<'_>| submit(&[("lastName", name)], &[], context).forced_code();
+    let forced = |name: &str, context: &SubmissionContext<'_>| {
+        submit(&[("lastName", name)], &[], context).forced_code()
+    };
     assert_eq!(
         forced("SANDBOX-2403", &sandbox()),
         Some(Code::DocumentFileMissing)

@@ -155,7 +155,7 @@ fn pdf417(folder: &Path, read: impl Fn(&Path) -> anyhow::Result<Value>) -> anyho
         let answer = read(&file)?;
         let found = answer["barcodes"].as_array().into_iter().flatten();
         let texts: Vec<&str> = found.filter_map(|code| code["text"].as_str()).collect();
-        if !texts.iter().any(|text| holds(text, &expected, bytes)) {
+        if !texts.iter().any(|text| payload_matches(text, &expected, bytes)) {
             unread.push(json!(file.strip_prefix(folder).unwrap_or(&file)));
         }
     }
@@ -167,7 +167,7 @@ fn pdf417(folder: &Path, read: impl Fn(&Path) -> anyhow::Result<Value>) -> anyho
 
 /// Whether a barcode's text is the expected content: as UTF-8, or byte by byte as Latin-1 if the payload is
 /// binary.
-fn holds(text: &str, expected: &[u8], bytes: bool) -> bool {
+fn payload_matches(text: &str, expected: &[u8], bytes: bool) -> bool {
     text.as_bytes() == expected
         || (bytes
             && text

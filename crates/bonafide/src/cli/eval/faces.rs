@@ -44,7 +44,10 @@ impl Faces {
 }
 
 /// Decodes a file and analyses its faces. The error is the code of the problem.
-pub(super) fn look(engine: &FaceEngine, file: &Path) -> Result<(Picture, FaceReading), &'static str> {
+pub(super) fn analyse_faces(
+    engine: &FaceEngine,
+    file: &Path,
+) -> Result<(Picture, FaceReading), &'static str> {
     let bytes = std::fs::read(file).map_err(|_| "unreadable")?;
     let picture = imaging::decode(&bytes, &Limits::default())
         .map_err(|error| error.code())?
@@ -60,7 +63,7 @@ fn comparisons(engine: &FaceEngine, folder: &Path) -> anyhow::Result<Value> {
     let (mut pictures, mut without_face) = (0, Vec::new());
     for file in pictures_below(folder)? {
         pictures += 1;
-        let face = look(engine, &file)
+        let face = analyse_faces(engine, &file)
             .ok()
             .and_then(|(_, reading)| reading.main().and_then(|face| face.embedding.clone()));
         match (face, file.parent()) {
@@ -128,7 +131,7 @@ fn counts(engine: &FaceEngine, folder: &Path) -> anyhow::Result<Value> {
     let mut errors: BTreeMap<&str, u64> = BTreeMap::new();
     for file in pictures_below(folder)? {
         let name = file.strip_prefix(folder).unwrap_or(&file).display().to_string();
-        let found = match look(engine, &file) {
+        let found = match analyse_faces(engine, &file) {
             Ok((_, reading)) => reading.significant().count() as u64,
             Err(code) => {
                 *errors.entry(code).or_default() += 1;

@@ -8,7 +8,7 @@ use clap::Args;
 use faces::{FaceEngine, LivenessOutcome};
 use serde_json::{Value, json};
 
-use super::faces::look;
+use super::faces::analyse_faces;
 use super::figures::{Report, rounded, share, upper_limit};
 use super::files::pictures_below;
 use crate::cli::engines::ModelsArg;
@@ -71,7 +71,7 @@ fn attack_type(folder: &Path, file: &Path) -> String {
 
 /// The outcome of the liveness check; `None` if the file is not an image or has no single usable face.
 fn outcome(engine: &FaceEngine, file: &Path) -> Option<LivenessOutcome> {
-    let (picture, reading) = look(engine, file).ok()?;
+    let (picture, reading) = analyse_faces(engine, file).ok()?;
     reading.main()?;
     Some(engine.liveness(&picture, &reading).outcome)
 }

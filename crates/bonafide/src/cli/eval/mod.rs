@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use self::figures::Report;
-use super::output::say;
+use super::output::print_line;
 
 /// `bonafide eval`.
 #[derive(Args)]
@@ -53,9 +53,9 @@ pub(super) fn run(command: EvalCommand) -> anyhow::Result<()> {
         Engine::Scores(scores) => scores.measure(),
     }?;
     if command.json {
-        return say(&Value::Object(report).to_string());
+        return print_line(&Value::Object(report).to_string());
     }
-    table(&report).iter().try_for_each(|line| say(line))
+    table(&report).iter().try_for_each(|line| print_line(line))
 }
 
 /// A report as lines: one heading per section, one line per figure, one line per name in a list.

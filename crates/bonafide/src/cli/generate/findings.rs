@@ -16,8 +16,8 @@ use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
 use verification::evidence::{
     BarcodeFinding, Challenge, ComparedField, Comparison, Consistency, DocumentData, DocumentEvidence,
-    Evidence, FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows,
-    SideEvidence, Source,
+    Evidence, FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureContent, PictureState,
+    SelfieEvidence, SideEvidence, Source,
 };
 use verification::flow::Flow;
 use verification::judge::Judgement;
@@ -94,7 +94,7 @@ pub(super) fn evidence(rng: &mut StdRng, subject: &Subject, fault: Fault, today:
     };
     let side = |bad| SideEvidence {
         state: state(bad),
-        shows: Shows::Declared,
+        content: PictureContent::Declared,
         faces: 1,
     };
     let (similarity, verdict) = match fault {

@@ -26,7 +26,7 @@ use verification::judge::examine;
 use verification::review::Priority;
 use verification::screening::Screening;
 use verification::status::{self, AttemptStatus, StatusEvent, registration_status};
-use verification::submission::{Context, Submission};
+use verification::submission::{Submission, SubmissionContext};
 
 use super::cast::{COUNTRIES, FAMILY, GIVEN, REASONS};
 use super::findings::{Fault, Subject, detail, draw_fault, evidence, pick};
@@ -187,7 +187,7 @@ impl Inventor {
             .unwrap_or_default()
             .to_zoned(TimeZone::UTC)
             .date();
-        let context = Context {
+        let context = SubmissionContext {
             today,
             sandbox: true,
             bearer_session: None,

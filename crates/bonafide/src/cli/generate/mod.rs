@@ -21,7 +21,7 @@ use verification::group::GroupStatus;
 
 use self::invent::{Inventor, Places, external_user_id};
 use super::data;
-use super::output::say;
+use super::output::print_line;
 use super::runtime::block_on;
 
 /// Applicants written in one transaction.
@@ -83,15 +83,15 @@ pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
                 service::operations::write_invented(&db, &account, &sealed).await?;
                 written += BATCH;
                 if written % 50_000 == 0 {
-                    say(&format!(
+                    print_line(&format!(
                         "{end} applicants, {:.0} s",
                         begun.elapsed().as_secs_f32()
                     ))?;
                 }
             }
         }
-        bulk::settle(&db).await?;
-        say(&format!(
+        bulk::vacuum_analyze(&db).await?;
+        print_line(&format!(
             "{} applicants in the sandbox of {}, {:.0} s",
             command.count,
             command.merchant,
@@ -108,7 +108,7 @@ async fn written_before(db: &store::Db, account: &bulk::Account, command: &Gener
     for step in [BATCH, 1] {
         while first + step <= command.count {
             let label = external_user_id(command.seed, first + step - 1);
-            if !account.knows(&mut conn, &label).await? {
+            if !account.is_registered(&mut conn, &label).await? {
                 break;
             }
             first += step;

@@ -1,9 +1,9 @@
 //! Following a node into the server's own chain graph. The tests simulate a bitcoind, reorganise it three
 //! blocks deep, stop it, and query it with the wrong password.
 
-mod again;
 mod evm;
 mod following;
+mod replay;
 mod staleness;
 
 use std::path::Path;

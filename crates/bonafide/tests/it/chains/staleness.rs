@@ -7,7 +7,7 @@ use crate::harness::{Backend, Key, Server, eventually};
 use crate::portal::Browser;
 
 /// Waits until a repeatedly fetched text contains all of these.
-async fn until_told(mut ask: impl AsyncFnMut() -> String, wanted: &[&str]) {
+async fn wait_for_texts(mut ask: impl AsyncFnMut() -> String, wanted: &[&str]) {
     eventually(async || {
         let told = ask().await;
         match wanted.iter().find(|wanted| !told.contains(**wanted)) {
@@ -67,14 +67,14 @@ async fn a_stale_source_warns_everybody() {
     );
 
     let log = async || server.log().await;
-    until_told(log, &["WARN", &nobody.to_string(), "(--chain-index)", "Start it"]).await;
+    wait_for_texts(log, &["WARN", &nobody.to_string(), "(--chain-index)", "Start it"]).await;
     let metrics = async || {
         let request = server.http.get(format!("{}/metrics", server.base));
         let answer = request.bearer_auth("for-figures").send().await.unwrap();
         answer.text().await.unwrap()
     };
     let ages = "bonafide_chain_tip_age_seconds{chain=\"btc\",source=\"graph\"} 18";
-    until_told(
+    wait_for_texts(
         metrics,
         &[
             ages,
@@ -85,7 +85,7 @@ async fn a_stale_source_warns_everybody() {
     .await;
     let operator = Browser::operator(&server).await;
     let health = async || operator.get("/portal/operator").await.page();
-    until_told(
+    wait_for_texts(
         health,
         &[
             "ends at block 6, made 5 h",

@@ -189,7 +189,7 @@ impl Server {
     }
 
     /// A second process on the same data. It must be dropped first.
-    pub(crate) fn beside(&self, arguments: &[&str]) -> Server {
+    pub(crate) fn second_process(&self, arguments: &[&str]) -> Server {
         let (child, base) = spawn(
             self.dir.path(),
             &self.database,

@@ -110,7 +110,7 @@ on_both!(merchants_are_found_decided_and_limited, |backend| {
         .redirect();
     assert!(operator.get(&path).await.page().contains("value=\"1\""));
     server.sql("delete from rate_limits").await;
-    let beside = server.beside(&[]);
+    let beside = server.second_process(&[]);
     let statuses = [
         server.get("/v2/public/flows", &merchant.sandbox).await.0,
         beside.get("/v2/public/flows", &merchant.sandbox).await.0,

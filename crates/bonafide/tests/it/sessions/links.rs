@@ -325,7 +325,7 @@ on_both!(blocked_countries_are_shut_out, |backend| {
 
     let strict = account
         .server
-        .beside(&["--trusted-proxies", "127.0.0.1", "--geo-unknown", "block"]);
+        .second_process(&["--trusted-proxies", "127.0.0.1", "--geo-unknown", "block"]);
     let token = account.link("data-only", "ada").await;
     let response = exchange_from(&strict, json!({"token": token}), Some("10.1.2.3")).await;
     let (status, body) = answer(response).await;
@@ -389,7 +389,7 @@ on_both!(a_thousand_random_tokens_open_nothing, |backend| {
 // 200 clients use one token at once: on one server, then on two that share the database.
 on_both!(one_exchange_wins, |backend| {
     let account = Account::demo(backend, &[]).await;
-    let second = account.server.beside(&["--rate-exchange", "0"]);
+    let second = account.server.second_process(&["--rate-exchange", "0"]);
     let bases = [account.server.base.clone(), second.base.clone()];
     for servers in [&bases[..1], &bases[..]] {
         let token = account.link("data-only", "ada").await;

@@ -274,7 +274,7 @@ fn an_uncertain_reading_is_asked_for_again_while_the_session_allows_it() {
         grouping_id: "g-1".into(),
         external_user_id: "u-1".into(),
     };
-    let hosted = Context {
+    let hosted = SubmissionContext {
         bearer_session: Some(&session),
         ..sandbox()
     };

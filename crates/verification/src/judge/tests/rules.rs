@@ -99,7 +99,7 @@ fn a_file_that_cannot_be_opened_tells_nothing() {
         set_front(e, |s| {
             *s = SideEvidence {
                 state: PictureState::Corrupted,
-                shows: Shows::Declared,
+                content: PictureContent::Declared,
                 faces: 0,
             }
         });
@@ -246,14 +246,14 @@ fn proven_by_quality_liveness_and_match_alone() {
     assert!(proven(|e, _| e.screening.matched = true), "a sanctions hit");
     assert!(!proven(|e, _| set_match(e, 70.0, MatchVerdict::BelowThreshold)));
     assert!(!proven(
-        |e, _| set_selfie(e, |s| s.liveness = Liveness::Impossible)
+        |e, _| set_selfie(e, |s| s.liveness = Liveness::Inconclusive)
     ));
     assert!(!proven(
         |e, _| set_selfie(e, |s| s.state = PictureState::Unprocessable)
     ));
     assert!(!proven(|e, _| set_selfie(e, |s| s.faces = 2)));
     assert!(!proven(|e, _| e.selfie = None));
-    assert!(!proven(|e, _| set_front(e, |s| s.shows = Shows::Other)));
+    assert!(!proven(|e, _| set_front(e, |s| s.content = PictureContent::Other)));
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn a_session_is_told_and_must_pass_its_challenge() {
         grouping_id: "g-1".into(),
         external_user_id: "u-1".into(),
     };
-    let hosted = Context {
+    let hosted = SubmissionContext {
         bearer_session: Some(&session),
         ..sandbox()
     };

@@ -171,7 +171,7 @@ on_both!(a_stranger_opens_an_account_and_applies, |backend| {
     Browser::new(&server).post("/portal/sign-up", &other).await.page();
     let page = operator.get("/portal/operator/sign-ups").await.page();
     let waits = between(&page, "/portal/operator/sign-ups/", "/link").to_owned();
-    let closed = server.beside(&[]);
+    let closed = server.second_process(&[]);
     let (stranger, off) = (Browser::new(&closed), Browser::new(&closed));
     off.set_cookie(operator.cookie());
     let opening = [("name", "Ada"), ("password", PASSWORD)];

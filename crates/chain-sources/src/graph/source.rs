@@ -59,13 +59,13 @@ impl Source for Graph {
         Ok(history)
     }
 
-    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
+    fn trace_history(&self, party: &str, window: Window) -> Result<History, SourceError> {
         let (key, end) = (party_key(party), self.end_of(window.up_to)?);
         let visited = self.visited(&self.visits, &key, end, window.limit, |_| true)?;
         Ok(visited.history())
     }
 
-    fn together(&self, party: &str, window: Window) -> Result<History, SourceError> {
+    fn joint_spends(&self, party: &str, window: Window) -> Result<History, SourceError> {
         let (key, end) = (party_key(party), self.end_of(window.up_to)?);
         let visited = self.visited(&self.visits, &key, end, window.limit, |visit| visit.together)?;
         Ok(visited.history())

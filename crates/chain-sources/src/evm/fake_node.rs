@@ -30,7 +30,7 @@ pub(super) struct Call {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Sent {
+pub(super) struct FakeTransaction {
     pub(super) from: u8,
     pub(super) to: Option<u8>,
     pub(super) value: u64,
@@ -48,8 +48,8 @@ pub(super) enum Traces {
     None,
 }
 
-pub(super) struct Played {
-    pub(super) blocks: Vec<Vec<Sent>>,
+pub(super) struct FakeNode {
+    pub(super) blocks: Vec<Vec<FakeTransaction>>,
     pub(super) traces: Traces,
     /// The largest number of blocks in one search of logs.
     pub(super) log_range: u64,
@@ -66,16 +66,16 @@ pub(super) struct Played {
 pub(super) const TOKEN: u8 = 0xee;
 pub(super) const MADE: u8 = 0xcc;
 
-impl Played {
-    pub(super) fn stretched(blocks: Vec<Vec<Sent>>, stretch: u64) -> Played {
-        Played {
+impl FakeNode {
+    pub(super) fn stretched(blocks: Vec<Vec<FakeTransaction>>, stretch: u64) -> FakeNode {
+        FakeNode {
             stretch,
-            ..Played::new(blocks, Traces::Parity)
+            ..FakeNode::new(blocks, Traces::Parity)
         }
     }
 
-    pub(super) fn new(blocks: Vec<Vec<Sent>>, traces: Traces) -> Played {
-        Played {
+    pub(super) fn new(blocks: Vec<Vec<FakeTransaction>>, traces: Traces) -> FakeNode {
+        FakeNode {
             blocks,
             traces,
             log_range: u64::MAX,
@@ -95,7 +95,7 @@ impl Played {
         format!("0x{:064x}", (height + 1) * 1_000_000 + index as u64)
     }
 
-    fn sent(&self, hash: &str) -> Option<(u64, usize, &Sent)> {
+    fn sent(&self, hash: &str) -> Option<(u64, usize, &FakeTransaction)> {
         let number = u64::from_str_radix(hash.trim_start_matches("0x"), 16).ok()?;
         let (height, index) = (number / 1_000_000 - 1, usize::try_from(number % 1_000_000).ok()?);
         Some((height, index, self.sent_in(height)?.get(index)?))
@@ -106,7 +106,7 @@ impl Played {
     }
 
     /// The transactions of a block; empty for the blocks between.
-    fn sent_in(&self, height: u64) -> Option<&[Sent]> {
+    fn sent_in(&self, height: u64) -> Option<&[FakeTransaction]> {
         if height > self.newest() {
             return None;
         }
@@ -117,7 +117,7 @@ impl Played {
         Some(block)
     }
 
-    fn transaction(&self, height: u64, index: usize, sent: &Sent) -> Value {
+    fn transaction(&self, height: u64, index: usize, sent: &FakeTransaction) -> Value {
         json!({"hash": self.id(height, index), "from": holder(sent.from), "to": sent.to.map(holder), "unknown": {"a": [1]},
             "value": quantity(sent.value), "gasPrice": "0x1", "blockHash": self.block_hash(height),
             "blockNumber": quantity(height), "transactionIndex": quantity(index as u64)})
@@ -129,18 +129,18 @@ impl Played {
             "data": format!("0x{:064x}", token.2)})
     }
 
-    fn receipt(&self, height: u64, index: usize, sent: &Sent) -> Value {
+    fn receipt(&self, height: u64, index: usize, sent: &FakeTransaction) -> Value {
         let logs: Vec<Value> = if sent.failed {
             Vec::new()
         } else {
-            sent.tokens.iter().map(Played::log).collect()
+            sent.tokens.iter().map(FakeNode::log).collect()
         };
         json!({"transactionHash": self.id(height, index), "status": if sent.failed { "0x0" } else { "0x1" },
             "gasUsed": if sent.plain { "0x5208" } else { "0x10000" }, "effectiveGasPrice": "0x2",
             "contractAddress": sent.to.is_none().then(|| holder(MADE)), "logs": logs})
     }
 
-    fn flat(&self, height: u64, index: usize, sent: &Sent) -> Vec<Value> {
+    fn flat(&self, height: u64, index: usize, sent: &FakeTransaction) -> Vec<Value> {
         let mut frames = Vec::new();
         let place = |mut frame: Value, at: &[usize]| {
             frame["traceAddress"] = json!(at);
@@ -196,7 +196,7 @@ impl Played {
         frames
     }
 
-    fn nested(sent: &Sent) -> Value {
+    fn nested(sent: &FakeTransaction) -> Value {
         fn inner(call: &Call) -> Value {
             let kind = ["CALL", "DELEGATECALL", "CREATE", "SELFDESTRUCT"][usize::from(call.kind)];
             let mut frame = json!({"type": kind, "from": holder(call.from), "to": holder(call.to),
@@ -239,7 +239,7 @@ impl Played {
             "timestamp": quantity(now() / 1000 + height * 12), "transactions": transactions, "withdrawals": []})
     }
 
-    pub(super) fn every(&self) -> impl Iterator<Item = (u64, usize, &Sent)> {
+    pub(super) fn every(&self) -> impl Iterator<Item = (u64, usize, &FakeTransaction)> {
         (0u64..).zip(&self.blocks).flat_map(move |(number, block)| {
             block
                 .iter()
@@ -352,10 +352,10 @@ impl Played {
                 let height = height_of(text(0)).ok_or(-32000)?;
                 let of_block = self.every().filter(|(at, ..)| *at == height);
                 of_block
-                    .map(|(_, _, sent)| json!({"result": Played::nested(sent)}))
+                    .map(|(_, _, sent)| json!({"result": FakeNode::nested(sent)}))
                     .collect()
             }
-            "debug_traceTransaction" if geth => Played::nested(self.sent(text(0)).ok_or(-32000)?.2),
+            "debug_traceTransaction" if geth => FakeNode::nested(self.sent(text(0)).ok_or(-32000)?.2),
             "eth_getLogs" => {
                 let bound = |name: &str| number(params[0][name].as_str().unwrap()).unwrap();
                 let (from, to) = (bound("fromBlock"), bound("toBlock"));
@@ -365,7 +365,7 @@ impl Played {
                 let wanted = params[0]["topics"].as_array().unwrap();
                 let mut found = Vec::new();
                 for (height, index, sent) in self.every().filter(|(_, _, sent)| !sent.failed) {
-                    for mut log in sent.tokens.iter().map(Played::log) {
+                    for mut log in sent.tokens.iter().map(FakeNode::log) {
                         let fits = wanted
                             .iter()
                             .enumerate()
@@ -394,7 +394,7 @@ impl Played {
     }
 }
 
-impl Transport for Played {
+impl Transport for FakeNode {
     fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         let body: Value = serde_json::from_str(request.body.as_ref().unwrap()).unwrap();
         let answer = match &body {
@@ -415,8 +415,8 @@ fn now() -> u64 {
     now - now % 3_600_000
 }
 
-pub(super) fn plain(from: u8, to: u8, value: u64) -> Sent {
-    Sent {
+pub(super) fn plain(from: u8, to: u8, value: u64) -> FakeTransaction {
+    FakeTransaction {
         from,
         to: Some(to),
         value,

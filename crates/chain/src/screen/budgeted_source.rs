@@ -12,7 +12,7 @@ use crate::source::{History, Movement, Party, Source, SourceError, Tip, Transact
 
 type Histories = FxHashMap<(Party, usize), (Window, History)>;
 
-pub(super) struct Reading<'a> {
+pub(super) struct BudgetedSource<'a> {
     source: &'a dyn Source,
     left: AtomicUsize,
     transactions: Mutex<FxHashMap<TxId, Arc<Transaction>>>,
@@ -32,9 +32,9 @@ fn entries(transaction: &Transaction) -> usize {
     }
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn new(source: &'a dyn Source, budget: usize) -> Reading<'a> {
-        Reading {
+impl<'a> BudgetedSource<'a> {
+    pub(super) fn new(source: &'a dyn Source, budget: usize) -> BudgetedSource<'a> {
+        BudgetedSource {
             source,
             left: AtomicUsize::new(budget),
             transactions: Mutex::default(),
@@ -92,7 +92,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-impl Source for Reading<'_> {
+impl Source for BudgetedSource<'_> {
     fn name(&self) -> &str {
         self.source.name()
     }
@@ -109,9 +109,9 @@ impl Source for Reading<'_> {
         self.source.height_at(time)
     }
 
-    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
+    fn trace_history(&self, party: &str, window: Window) -> Result<History, SourceError> {
         self.kept(&self.histories, party, window, || {
-            self.source.latest(party, window)
+            self.source.trace_history(party, window)
         })
     }
 
@@ -121,12 +121,12 @@ impl Source for Reading<'_> {
         })
     }
 
-    fn together(&self, party: &str, window: Window) -> Result<History, SourceError> {
+    fn joint_spends(&self, party: &str, window: Window) -> Result<History, SourceError> {
         self.kept(&self.together, party, window, || {
             let Some(mut history) = Self::known(&self.histories, party, window) else {
-                return self.source.together(party, window);
+                return self.source.joint_spends(party, window);
             };
-            history.keep_together(party);
+            history.retain_joint_spends(party);
             Ok(history)
         })
     }

@@ -1,7 +1,7 @@
 //! Renders the [`verification::consequences`] of a Flow as plain sentences.
 
 use reference::{Country, DocumentType};
-use verification::consequences::{Consequence, InCountry, Refused, Sides};
+use verification::consequences::{Consequence, CountryConsequences, CountryRefusal, Sides};
 use verification::flow::Biometric;
 use verification::settings::ReviewPolicy;
 
@@ -12,7 +12,7 @@ const NAMED: usize = 6;
 
 /// A sentence about the Flow.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct Sentence {
     /// Whether the sentence is a warning.
     pub warns: bool,
     /// The text.
@@ -20,7 +20,7 @@ pub struct Line {
 }
 
 /// A consequence for every applicant, as a sentence.
-pub fn line(page: &Page, consequence: &Consequence) -> Line {
+pub fn sentence(page: &Page, consequence: &Consequence) -> Sentence {
     use Consequence as C;
     let warns = matches!(consequence, C::AgeUnknown | C::InsecureWebhook);
     let t = |key: &str| page.t(&format!("flows.follows.{key}"));
@@ -45,7 +45,7 @@ pub fn line(page: &Page, consequence: &Consequence) -> Line {
         C::Selfie(biometric) => t(biometric_key(*biometric)),
         C::Camera => t("camera"),
         C::Files => t("files"),
-        C::Compared => t("compared"),
+        C::DataComparison => t("compared"),
         C::Back(document_type, needed) => with(
             if *needed { "back.always" } else { "back.never" },
             &[("type", &document(page, *document_type))],
@@ -68,10 +68,10 @@ pub fn line(page: &Page, consequence: &Consequence) -> Line {
         }),
         C::Attempts(1) => t("attempts.one"),
         C::Attempts(count) => with("attempts", &[("count", &count.to_string())]),
-        C::Kept(days) => with("kept", &[("days", &days.to_string())]),
+        C::RetentionDays(days) => with("kept", &[("days", &days.to_string())]),
         C::InsecureWebhook => t("insecure_webhook"),
     };
-    Line { warns, text }
+    Sentence { warns, text }
 }
 
 fn biometric_key(biometric: Biometric) -> &'static str {
@@ -83,7 +83,7 @@ fn biometric_key(biometric: Biometric) -> &'static str {
 }
 
 /// The consequences for a country's applicants, as sentences.
-pub fn country_lines(page: &Page, found: &InCountry) -> Vec<Line> {
+pub fn country_sentences(page: &Page, found: &CountryConsequences) -> Vec<Sentence> {
     let country = found.country.name;
     let with = |key: &str, values: &[(&str, &str)]| {
         let values: Vec<(&str, &str)> = values.iter().copied().chain([("country", country)]).collect();
@@ -91,8 +91,8 @@ pub fn country_lines(page: &Page, found: &InCountry) -> Vec<Line> {
     };
     if let Some(refused) = found.refused {
         let text = match refused {
-            Refused::ByFlow => with("country.refused.flow", &[]),
-            Refused::ByLaw => with("country.refused.law", &[]),
+            CountryRefusal::ByFlow => with("country.refused.flow", &[]),
+            CountryRefusal::ByLaw => with("country.refused.law", &[]),
         };
         return vec![Line { warns: true, text }];
     }
@@ -108,7 +108,7 @@ pub fn country_lines(page: &Page, found: &InCountry) -> Vec<Line> {
             Sides::Unsupported => "country.unsupported",
         };
         let name = page.t(&format!("flows.a.{document_type}"));
-        Line {
+        Sentence {
             warns: *sides == Sides::Unsupported,
             text: with(key, &[("type", &name)]),
         }
@@ -116,7 +116,7 @@ pub fn country_lines(page: &Page, found: &InCountry) -> Vec<Line> {
     let biometric = found
         .biometric
         .filter(|_| found.overridden)
-        .map(|biometric| Line {
+        .map(|biometric| Sentence {
             warns: false,
             text: page.t(&format!("flows.follows.{}", biometric_key(biometric))),
         });

@@ -16,12 +16,12 @@ use store::audit::Entry;
 use super::super::page::Page;
 use super::super::session::Member;
 use super::super::shown;
+use super::formatting::{one_digit, plain};
 use super::stored::found;
-use super::words::{one_digit, plain};
 
 /// The result of a replay as the page shows it.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Again {
+pub(super) struct ReplayResult {
     /// When the decision was replayed (ms).
     pub made_at: i64,
     /// Why it could not be replayed, in the reader's language. If empty, the replay succeeded and the other
@@ -41,17 +41,17 @@ pub(super) struct Again {
     pub changed: Vec<Change>,
 }
 
-impl Again {
-    fn failed(page: &Page, reason: &NotAgain) -> Again {
-        Again {
+impl ReplayResult {
+    fn failed(page: &Page, reason: &NotAgain) -> ReplayResult {
+        ReplayResult {
             made_at: page.now(),
-            failed: why_not(page, reason),
-            ..Again::default()
+            failed: obstacle_text(page, reason),
+            ..ReplayResult::default()
         }
     }
 
-    fn of(page: &Page, replay: Replay) -> Again {
-        Again {
+    fn of(page: &Page, replay: Replay) -> ReplayResult {
+        ReplayResult {
             made_at: page.now(),
             failed: String::new(),
             same: replay.same,
@@ -73,7 +73,7 @@ impl Again {
 }
 
 /// Why a decision cannot be replayed, in the reader's language.
-pub(super) fn why_not(page: &Page, reason: &NotAgain) -> String {
+pub(super) fn obstacle_text(page: &Page, reason: &NotAgain) -> String {
     let key = format!("monitoring.not_again.{}", reason.word());
     match reason {
         NotAgain::SourceGone(source) => {
@@ -86,42 +86,45 @@ pub(super) fn why_not(page: &Page, reason: &NotAgain) -> String {
 }
 
 /// A difference as the page shows it.
-pub(super) struct Told {
+pub(super) struct Difference {
     /// The member's name: `/contributions/0/points` becomes "Parts of the score 1, Points".
     pub member: String,
     /// The original value and the replayed one.
-    pub values: [Shown; 2],
+    pub values: [DisplayedValue; 2],
 }
 
 /// A value: on one line, or as its number of members with the full JSON.
-pub(super) struct Shown {
+pub(super) struct DisplayedValue {
     pub text: String,
     /// The full JSON; empty if `text` already shows the value.
     pub whole: String,
 }
 
-impl Told {
-    pub(super) fn of(page: &Page, change: &Change) -> Told {
-        Told {
+impl Difference {
+    pub(super) fn of(page: &Page, change: &Change) -> Difference {
+        Difference {
             member: member(page, &change.member),
-            values: [Shown::of(page, &change.then), Shown::of(page, &change.again)],
+            values: [
+                DisplayedValue::of(page, &change.then),
+                DisplayedValue::of(page, &change.again),
+            ],
         }
     }
 }
 
-impl Shown {
-    fn of(page: &Page, value: &Value) -> Shown {
+impl DisplayedValue {
+    fn of(page: &Page, value: &Value) -> DisplayedValue {
         let members = match value {
             Value::Array(items) => items.len(),
             Value::Object(members) => members.len(),
             one => {
-                return Shown {
+                return DisplayedValue {
                     text: plain(one),
                     whole: String::new(),
                 };
             }
         };
-        Shown {
+        DisplayedValue {
             text: page.t1("monitoring.entries", "n", members),
             whole: serde_json::to_string_pretty(value).unwrap_or_default(),
         }
@@ -144,7 +147,7 @@ fn member(page: &Page, pointer: &str) -> String {
 }
 
 /// Replays a screening's decision and redirects to its page, which shows the result.
-pub(super) async fn make(
+pub(super) async fn replay_decision(
     State(app): State<Shared>,
     page: Page,
     member: Member,
@@ -160,11 +163,11 @@ pub(super) async fn make(
         })
         | Err(reason) => {
             let outcome = json!({"failed": reason.word()});
-            (Again::failed(&page, &reason), outcome)
+            (ReplayResult::failed(&page, &reason), outcome)
         }
         Ok(replay) => {
             let outcome = json!({"same": replay.same});
-            (Again::of(&page, replay), outcome)
+            (ReplayResult::of(&page, replay), outcome)
         }
     };
     let entry = Entry {
@@ -173,6 +176,6 @@ pub(super) async fn make(
     };
     audit_trail::write(&app.db, caller.scope, &entry).await?;
     let on = format!("/portal/monitoring/{id}");
-    shown::keep(&app, &member, &on, &again).await?;
+    shown::set(&app, &member, &on, &again).await?;
     Ok(Redirect::to(&format!("{on}#again")).into_response())
 }

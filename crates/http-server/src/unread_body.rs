@@ -16,9 +16,9 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::{Frame, SizeHint};
 
 /// The most bytes that are read and discarded. For a larger rest, closing the connection is cheaper.
-const MOST: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 /// How long the client may take to send the rest.
-const PATIENCE: Duration = Duration::from_secs(1);
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Middleware: lends the body to the handler, and reads the rest of it after the handler has responded.
 pub async fn layer(request: Request, next: Next) -> Response {
@@ -28,22 +28,22 @@ pub async fn layer(request: Request, next: Next) -> Response {
     }
     let (parts, body) = request.into_parts();
     let body = Arc::new(Mutex::new(body));
-    let lent = Body::new(Lent(Arc::clone(&body)));
+    let lent = Body::new(SharedBody(Arc::clone(&body)));
     let response = next.run(Request::from_parts(parts, lent)).await;
     // A handler may still be reading the body in the background.
     if let Some(body) = Arc::into_inner(body) {
         let body = body.into_inner().unwrap_or_else(PoisonError::into_inner);
         if !body.is_end_stream() {
-            let _ = tokio::time::timeout(PATIENCE, Limited::new(body, MOST).collect()).await;
+            let _ = tokio::time::timeout(READ_TIMEOUT, Limited::new(body, MAX_BYTES).collect()).await;
         }
     }
     response
 }
 
 /// A body that the middleware shares with the handler.
-struct Lent(Arc<Mutex<Body>>);
+struct SharedBody(Arc<Mutex<Body>>);
 
-impl HttpBody for Lent {
+impl HttpBody for SharedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
