@@ -1,5 +1,5 @@
-//! Figures over an account's attempts, made of what `store::insight` counts: in plain words, with names,
-//! ready to be shown or exported.
+//! Figures of an account's attempts, from the counts of `store::insight`, with names, ready to be shown or
+//! exported.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use verification::hosted::PAGE_STEPS;
 use super::Shared;
 use crate::problem::Problem;
 
-/// A row of a table: its name, and how attempts ended.
+/// A row of a table: a name and the outcomes of its attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// A country, a Flow, documents; empty when it is not known.
+    /// A country, a Flow or a set of documents; empty if unknown.
     pub name: String,
-    /// How they ended.
+    /// The attempts by outcome.
     pub tally: Tally,
 }
 
@@ -29,13 +29,13 @@ pub struct Row {
 pub struct Reason {
     /// The code.
     pub code: u16,
-    /// The contract's words.
+    /// Its meaning in the contract.
     pub meaning: &'static str,
-    /// Attempts.
+    /// The number of attempts.
     pub count: i64,
 }
 
-/// A day's answers: half of them, and 19 of 20, took at most so long.
+/// Percentiles of a day's response times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// Median (ms, to [`TIME_STEP_MS`]).
@@ -44,16 +44,16 @@ pub struct Times {
     pub p95: Option<i64>,
 }
 
-/// All figures of a range of time.
+/// All figures of a time range.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// Every day (UTC, since 1970) of the range.
+    /// The attempts of every day of the range (UTC, days since 1970).
     pub days: Vec<(i64, Tally, Times)>,
-    /// All attempts together.
+    /// All attempts of the range.
     pub total: Tally,
-    /// All answers together.
+    /// The response times of the range.
     pub times: Times,
-    /// By Flow, the most used first.
+    /// By Flow, the most frequently used first.
     pub flows: Vec<Row>,
     /// By the document's country.
     pub countries: Vec<Row>,
@@ -61,7 +61,7 @@ pub struct Figures {
     pub documents: Vec<Row>,
     /// By failure code, the most frequent first.
     pub reasons: Vec<Reason>,
-    /// How hosted sessions get through their steps, in the steps' order.
+    /// How hosted sessions progress through their steps, in the steps' order.
     pub funnel: Vec<FunnelStep>,
 }
 
@@ -75,12 +75,12 @@ pub fn sum(tallies: impl Iterator<Item = Tally>) -> Tally {
     })
 }
 
-/// A share for people; a dash where there is none.
+/// A share in percent; a dash if there is none.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// Counts everything in a range.
+/// Reads all figures of a range.
 pub async fn figures(app: &Shared, scope: Scope, range: Range, split: Split) -> Result<Figures, Problem> {
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
     let mut conn = app.db.read().await?;
@@ -152,7 +152,7 @@ fn rows<K>(tallies: Vec<(K, Tally)>, name: impl Fn(K) -> String) -> Vec<Row> {
     rows
 }
 
-/// A country's name; its code where it has none.
+/// A country's name, or its code if it has none.
 pub fn country(code: &str) -> String {
     match reference::country(code) {
         Some(country) => country.name.to_owned(),
@@ -185,7 +185,7 @@ fn reasons(by_codes: Vec<(String, Tally)>) -> Vec<Reason> {
     reasons
 }
 
-/// Percentiles of counted steps of time.
+/// Percentiles of counted time steps.
 fn times(steps: impl Iterator<Item = (i64, i64)>) -> Times {
     let mut counted: BTreeMap<i64, i64> = BTreeMap::new();
     for (step, count) in steps {
@@ -193,7 +193,8 @@ fn times(steps: impl Iterator<Item = (i64, i64)>) -> Times {
     }
     let all: i64 = counted.values().sum();
     let at = |share: i64| {
-        // The nearest rank (ISO 2602 leaves the choice): the least time that so many answers did not exceed.
+        // The nearest rank (ISO 2602 leaves the choice): the shortest time that this share of responses did
+        // not exceed.
         let rank = (all * share + 99) / 100;
         let mut seen = 0;
         let found = counted.iter().find(|(_, count)| {
@@ -208,7 +209,7 @@ fn times(steps: impl Iterator<Item = (i64, i64)>) -> Times {
     }
 }
 
-/// The sanctions lists with their ages; the invented one in the sandbox only.
+/// The sanctions lists with their ages. The invented demo list appears only in the sandbox.
 pub async fn lists(app: &Shared, sandbox: bool) -> Result<Vec<ListStatus>, Problem> {
     let app = Arc::clone(app);
     let status = tokio::task::spawn_blocking(move || app.lists.store().status());

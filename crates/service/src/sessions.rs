@@ -1,6 +1,6 @@
-//! Hosted sessions: a link is made, exchanged once, worked through in attempts, and polled (contract
-//! §4.3–§4.5, `docs/decisions/0006-links-and-sessions.md`). Where an attempt or a reviewer takes a session is
-//! decided here; tokens and clocks are the store's.
+//! Hosted sessions: a link is created, exchanged once, used for attempts, and polled (contract §4.3–§4.5,
+//! `docs/decisions/0006-links-and-sessions.md`). This module decides how attempts and reviewers change a
+//! session; the store checks tokens and times.
 
 use std::net::IpAddr;
 
@@ -25,10 +25,10 @@ use crate::time::iso;
 const LINK_MS: i64 = 600_000;
 /// How long an access token works, in seconds (contract §2.3).
 pub const TOKEN_SECONDS: i64 = 600;
-/// Names the hosted configurations of Flows, see [`sdk_id`].
+/// The UUID namespace of hosted configurations, see [`sdk_id`].
 const CONFIGURATIONS: Uuid = Uuid::from_u128(0x1f1d_6b0e_8a3c_4c55_9d53_0d0b_6c1e_7a42);
 
-/// Makes a one-time link; the answer is its address.
+/// Creates a one-time link and returns its URL.
 pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<String, Problem> {
     let request =
         LinkRequest::parse(body).map_err(|errors| Problem::invalid(errors.join("; ")).with_errors(errors))?;
@@ -99,35 +99,35 @@ pub fn sdk_id(flow_id: Uuid) -> Uuid {
     Uuid::new_v5(&CONFIGURATIONS, flow_id.as_bytes())
 }
 
-/// What an exchange gives.
+/// The result of an exchange.
 pub struct Exchanged {
     /// The new session.
     pub session: Session,
-    /// Its access token, shown this once.
+    /// Its access token. It is shown only once.
     pub token: SecretString,
     /// Its account and mode.
     pub scope: Scope,
     /// Its Flow.
     pub flow: Flow,
-    /// Seconds that the token works.
+    /// The token's lifetime in seconds.
     pub expires_in: i64,
 }
 
-/// What an unused link is made for.
+/// The data behind an unused link.
 pub struct Offer {
     /// The account.
     pub merchant: Merchant,
     /// The account and mode.
     pub scope: Scope,
-    /// What it was made for.
+    /// The applicant, Group and Flow.
     pub link: Link,
     /// Its Flow.
     pub flow: Flow,
-    /// Until when it can be exchanged (ms).
+    /// When the link expires (ms).
     pub expires_at: i64,
 }
 
-/// Looks at a link token and uses nothing up; refuses as the exchange does.
+/// Reads a link token without using it up. It refuses the same tokens as the exchange.
 pub async fn offer(app: &App, token: &str) -> Result<Offer, Problem> {
     let mut conn = app.db.read().await?;
     let (merchant, scope, link, expires_at) = good(sessions::peek_link(&mut conn, token).await?)?;
@@ -142,7 +142,7 @@ pub async fn offer(app: &App, token: &str) -> Result<Offer, Problem> {
     })
 }
 
-/// Exchanges a link token for a session. Whatever refuses it leaves the token unused.
+/// Exchanges a link token for a session. If it is refused, the token stays unused.
 pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchanged, Problem> {
     let Offer { merchant, flow, .. } = offer(app, token).await?;
     check_country(app, address, &merchant, &flow)?;
@@ -165,7 +165,7 @@ pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchang
     })
 }
 
-/// The token's worth, or the exchange's refusal.
+/// The data behind a link token, or the exchange's refusal.
 fn good(token: LinkToken) -> Result<(Box<Merchant>, Scope, Link, i64), Problem> {
     match token {
         LinkToken::Valid {
@@ -180,7 +180,7 @@ fn good(token: LinkToken) -> Result<(Box<Merchant>, Scope, Link, i64), Problem> 
     }
 }
 
-/// 401 to a one-time token that is nobody's.
+/// 401 for an unknown one-time token.
 pub fn invalid() -> Problem {
     Problem::new(
         Kind::WrongCredentials,
@@ -188,12 +188,12 @@ pub fn invalid() -> Problem {
     )
 }
 
-/// 410 to a one-time token that was used.
+/// 410 for a one-time token that was used.
 pub fn used() -> Problem {
     Problem::new(Kind::Gone, "This link was used already; please ask for a new one").named("token_used")
 }
 
-/// 410 to a one-time token whose time is over.
+/// 410 for a one-time token that has expired.
 pub fn expired() -> Problem {
     Problem::new(Kind::Gone, "This link has expired; please ask for a new one").named("token_expired")
 }
@@ -215,7 +215,7 @@ pub fn check_country(app: &App, address: IpAddr, merchant: &Merchant, flow: &Flo
     }
 }
 
-/// What a session ties a submission to.
+/// The values that a session prescribes for a submission.
 pub fn binding(session: &Session) -> SessionBinding {
     SessionBinding {
         session_id: session.id.to_string(),
@@ -225,7 +225,7 @@ pub fn binding(session: &Session) -> SessionBinding {
     }
 }
 
-/// The session that a `sessionId` names; 404 when the account has none, 400 when it has ended.
+/// The session with this `sessionId`; 404 if the account has none, 400 if it has ended.
 pub async fn named(conn: &mut Conn, scope: Scope, id: &str) -> Result<Session, Problem> {
     let session = find(conn, scope, id).await?;
     match session.is_open(conn.now()) {
@@ -247,7 +247,7 @@ fn over() -> Problem {
     Problem::validation(vec!["sessionId - the session has ended".into()])
 }
 
-/// The refusal of an attempt that its session does not allow any more.
+/// The refusal of an attempt that its session no longer accepts.
 pub fn ended(caller: &Caller) -> Problem {
     match caller.session {
         Some(_) => caller::session_ended(),
@@ -255,7 +255,7 @@ pub fn ended(caller: &Caller) -> Problem {
     }
 }
 
-/// Moves a session on by the attempt that was counted.
+/// Updates a session by the attempt that was counted.
 pub async fn attempted(
     tx: &mut Tx,
     scope: Scope,
@@ -264,14 +264,14 @@ pub async fn attempted(
     outcome: AttemptStatus,
 ) -> Result<(), Error> {
     let (status, stage) = after_attempt(session, outcome);
-    // While somebody reviews an attempt, a failed one after it decides nothing.
+    // While another attempt is being reviewed, a failed one does not end the session.
     let waits_for_another = stage == Stage::InReview && outcome != AttemptStatus::Pending;
     let log_id = (!waits_for_another).then_some(log_id);
     sessions::advance(tx, scope, session.id, status, stage, log_id).await?;
     Ok(())
 }
 
-/// Where an attempt takes its session, which has counted it.
+/// The state of a session after an attempt that it has counted.
 fn after_attempt(session: &Session, outcome: AttemptStatus) -> (SessionStatus, Stage) {
     match outcome {
         AttemptStatus::Approved => (SessionStatus::Success, Stage::Done),
@@ -282,7 +282,7 @@ fn after_attempt(session: &Session, outcome: AttemptStatus) -> (SessionStatus, S
     }
 }
 
-/// Moves a session on by a person's decision on one of its attempts. Terminal states do not change.
+/// Updates a session by a reviewer's decision on one of its attempts. Terminal states do not change.
 pub async fn decided(
     tx: &mut Tx,
     scope: Scope,
@@ -307,13 +307,14 @@ pub async fn decided(
 
 /// A session, with its `result`.
 pub struct Polled {
-    /// How it stands.
+    /// Its state.
     pub session: Session,
     /// JSON of the deciding attempt's response; `{}` until there is one.
     pub result: String,
 }
 
-/// How a session stands, or 404. A session whose time is up is settled first, so that what is read stays.
+/// Reads a session's state, or 404. An overdue session is settled first, so that the state that is read is
+/// final.
 pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<Polled, Problem> {
     let mut conn = app.db.read().await?;
     let mut session = find(&mut conn, scope, id).await?;
@@ -337,13 +338,13 @@ pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<Polled, Problem> 
     })
 }
 
-/// An attempt's response; after a person's decision on it, with that decision. None when the attempt was
-/// erased.
+/// An attempt's response, with a reviewer's decision if there is one. `None` if the attempt was erased.
 async fn result(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<String>, Problem> {
     let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
         return Ok(None);
     };
-    // A response whose screening cannot be read must not reach a client that takes it for one without hits.
+    // A response whose screening cannot be read must not reach a client, which would take it for one without
+    // hits.
     stored_hits::stored_screening(&attempt)?;
     let Some(last) = attempts::decisions(conn, scope, &attempt).await?.pop() else {
         return Ok(Some(attempt.response));

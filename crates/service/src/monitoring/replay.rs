@@ -1,5 +1,5 @@
-//! An old decision made again, with the labels, the block and the profile of its day, and what came out
-//! otherwise. The one way to do so: the command line's and the portal's.
+//! Replays a stored decision with the labels, the block and the profile of its day, and reports the
+//! differences. The command line and the portal both use this module.
 
 use std::sync::Arc;
 
@@ -23,45 +23,45 @@ use crate::labels::AccountLabels;
 use crate::merchants;
 use crate::problem::Problem;
 
-/// So many differences are told.
+/// The maximum number of reported differences.
 const MOST_CHANGES: usize = 100;
-/// Numbers nearer than this are one.
+/// Numbers that differ by no more than this count as equal.
 const NEAR: f64 = 1e-9;
-/// Members that say who was asked and what is known by now, not what came out: told, and of no account.
-/// Tokens make no score.
+/// Members that describe the source and the current knowledge, not the result. They are reported but do not
+/// count as differences. Tokens do not affect the score.
 const TOLD_ONLY: [&str; 3] = [
     "/labelSetVersion",
     "/source",
     "/coverage/tokenTransfersIncomplete",
 ];
-/// Members that say how fresh the source was when it was asked: of no account, and not comparable later.
+/// Members that describe how fresh the source was when it was queried. They are ignored, because they cannot
+/// be compared later.
 const OF_THAT_MOMENT: [&str; 2] = ["/asOfTime", "/coverage/stale"];
 
-/// A decision and what it would be again.
+/// A decision and its replay.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Replay {
     /// Whether score and exposures are the same.
     pub same: bool,
-    /// The score then.
+    /// The original score.
     pub score: f64,
-    /// The score again; `None` when there was no answer.
+    /// The replayed score; `None` if the replay failed.
     pub score_again: Option<f64>,
-    /// Why there was no answer.
+    /// Why the replay failed.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
     pub failed: Option<NotAgain>,
-    /// The labels of which time (ISO 8601).
+    /// The time whose labels were used (ISO 8601).
     pub at: String,
-    /// Up to which block; absent where nothing was traced.
+    /// The block up to which money was followed; absent if nothing was traced.
     pub as_of_block: Option<u64>,
-    /// Why the source gave no answer then, in a word, where labels alone decided.
+    /// Why the source gave no answer originally, as a word, if only labels decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_failed: Option<String>,
-    /// By which version of the profile.
+    /// The profile's version.
     pub profile_version: u32,
-    /// Members of the exposures that differ, by JSON Pointer, at most a hundred. The label set's version
-    /// names all labels, later ones included, and the source who told of the chain: such are told although
-    /// they do not count.
+    /// Members of the exposures that differ, by JSON Pointer, at most a hundred. They include members that do
+    /// not count: the label set's version, which names later labels too, and the chain's source.
     pub changed: Vec<Change>,
 }
 
@@ -77,13 +77,13 @@ fn in_words<S: serde::Serializer>(failed: &Option<NotAgain>, serializer: S) -> R
 pub struct Change {
     /// Its JSON Pointer.
     pub member: String,
-    /// Then; null: absent.
+    /// The original value; null: absent.
     pub then: Value,
-    /// Again; null: absent.
+    /// The replayed value; null: absent.
     pub again: Value,
 }
 
-/// An old decision, with what it was made by.
+/// A stored decision with its evidence and profile.
 pub struct Decision {
     screening: Screening,
     evidence: Evidence,
@@ -91,10 +91,10 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Reads what led to a screening's score, and the profile of its day.
+    /// Reads the evidence of a screening's score, and the profile of its day.
     ///
     /// # Errors
-    /// When the store fails. The inner error: why it cannot be made again.
+    /// When the store fails. The inner error: why it cannot be replayed.
     pub async fn read(
         conn: &mut Conn,
         scope: Scope,
@@ -122,12 +122,12 @@ impl Decision {
         &self.screening.currency
     }
 
-    /// Whether money was followed, so that a source is needed.
+    /// Whether money was followed, so that a replay needs a source.
     pub fn is_traced(&self) -> bool {
         self.evidence.source() != BY_LABELS
     }
 
-    /// Makes it again. Reads sources: blocks.
+    /// Replays the decision. Reads sources, so it blocks.
     pub fn again(&self, labels: Result<&dyn Labels, String>, chains: &ChainSources) -> Replay {
         let mut replay = Replay {
             same: false,
@@ -157,8 +157,8 @@ impl Decision {
         request.as_of_block = self.evidence.block();
         request.options = self.profile.options();
         if !self.is_traced() {
-            // No source was asked, or it failed (`Screening::failed`): what it would say today is another
-            // decision.
+            // No source was queried, or it failed (`Screening::failed`). Its current answer would make
+            // another decision.
             return Ok(screen_labels(labels, &self.profile, &request));
         }
         let gone = || NotAgain::SourceGone(self.evidence.source().to_owned());
@@ -167,7 +167,7 @@ impl Decision {
             screen => screen?,
         };
         match (&screen.failed, screen.detail.exposures().as_of_block) {
-            // Labels stood in for a source that failed, or for one that is not there any more.
+            // Labels replaced a source that failed or that no longer exists.
             (Some(SourceError::NotFound), _) | (None, None) => Err(gone()),
             (Some(failed), _) => Err(failed.clone().into()),
             (None, Some(block)) if Some(block) < request.as_of_block => Err(NotAgain::Behind(block)),
@@ -190,11 +190,11 @@ impl Replay {
     }
 }
 
-/// Makes a kept screening's decision again where the graphs are, within the limits of new screenings. The
-/// inner error: why it cannot be made again.
+/// Replays a stored screening within the limits of new screenings, on the server with the graphs. The inner
+/// error: why it cannot be replayed.
 ///
 /// # Errors
-/// 503 when too many screenings are under way; when the store fails.
+/// 503 if too many screenings are under way; when the store fails.
 pub async fn again(
     app: &Arc<App>,
     caller: &Caller,
@@ -207,7 +207,7 @@ pub async fn again(
     let permit = app.screenings.permit().await?;
     let (app, scope) = (Arc::clone(app), caller.scope);
     let settings = merchants::settings(&caller.merchant)?;
-    // What is wrong with the lists, the labels' answer says.
+    // If the lists are unusable, the labels below return the error.
     let _ = app.lists.confirm(&app.db).await;
     let replayed = tokio::task::spawn_blocking(move || {
         let _permit = permit;
