@@ -1,7 +1,7 @@
 //! The sealed `detail` of an attempt's log, for reviewers: every measure behind the result, its position on
 //! the pictures, and the hits that did not count. [`super::verify`] writes it. Only [`super::held_faces`]
-//! changes it: when an approval is checked for a held face, and when an approval proves it or a decline takes
-//! it back. The module decides nothing.
+//! changes it: when an approval finds similar faces, when it proves a held face, and when a decline takes the
+//! face back. The module decides nothing.
 
 use std::collections::BTreeMap;
 
