@@ -11,7 +11,7 @@ use http_server::json::JsonObject;
 use http_server::openapi::{GroupsAndFlowsErrors, MessageBody};
 use http_server::path::PathText;
 use serde::{Deserialize, Serialize};
-use service::idempotency::{self, Answer, Start};
+use service::idempotency::{self, Answer, ClaimOutcome};
 use service::time::iso;
 use service::{Shared, groups};
 use store::groups::Group;
@@ -167,8 +167,8 @@ pub async fn create(
     )
     .await?
     {
-        Start::Fresh(claim) => claim,
-        Start::Answered(answer) => return Ok(Reply(answer)),
+        ClaimOutcome::Fresh(claim) => claim,
+        ClaimOutcome::Answered(answer) => return Ok(Reply(answer)),
     };
     let answer = |group| Answer::json(StatusCode::CREATED, &GroupBody::from(group));
     let result = groups::create(&app, &caller, &body.object, &claim, answer).await;

@@ -13,7 +13,7 @@ use http_server::path::PathText;
 use http_server::query;
 use serde::Serialize;
 use serde_json::Value;
-use service::idempotency::{self, Start};
+use service::idempotency::{self, ClaimOutcome};
 use service::problem::Problem;
 use service::{Shared, monitoring};
 use utoipa::{IntoResponses, ToSchema};
@@ -168,8 +168,8 @@ pub async fn screen(
     let operation = "POST /v2/public/transaction-monitoring";
     let claim = match idempotency::start(&app, caller.scope, key_of(&headers), operation, &body.bytes).await?
     {
-        Start::Fresh(claim) => claim,
-        Start::Answered(answer) => return Ok(Reply(answer)),
+        ClaimOutcome::Fresh(claim) => claim,
+        ClaimOutcome::Answered(answer) => return Ok(Reply(answer)),
     };
     let query = monitoring::read(&body.object)?;
     let screened = monitoring::screen(&app, &caller, Uuid::now_v7(), query, claim).await;

@@ -10,7 +10,7 @@ use http_server::path::PathText;
 use serde::{Deserialize, Serialize};
 use service::Shared;
 use service::problem::Problem;
-use service::sessions::{self, Polled};
+use service::sessions::{self, PollResult};
 use service::time::iso;
 use store::sessions::Session;
 use utoipa::ToSchema;
@@ -100,8 +100,8 @@ pub struct SessionMetadata {
     pub stage: String,
 }
 
-impl From<Polled> for SessionBody {
-    fn from(Polled { session, result }: Polled) -> Self {
+impl From<PollResult> for SessionBody {
+    fn from(PollResult { session, result }: PollResult) -> Self {
         let Session {
             created_at,
             completed_at,

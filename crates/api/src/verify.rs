@@ -13,7 +13,7 @@ use http_server::idempotency::{Reply, key_of};
 use http_server::openapi::{FailureBody, VerifyErrors};
 use imaging::sniff;
 use service::api_log::form_summary;
-use service::idempotency::{self, Start};
+use service::idempotency::{self, ClaimOutcome};
 use service::upload::{File, MAX_FILE_BYTES};
 use service::{Shared, cpu, verify};
 use sha2::{Digest, Sha256};
@@ -55,7 +55,7 @@ pub async fn verify(
     };
     let Form { texts, mut files } = form::read(&headers, body, &fields, &app.config.data.spill_dir()).await?;
     let sizes = files.iter().map(|(name, file)| (name, file.content.len()));
-    notes.form(form_summary(&texts, sizes));
+    notes.set_form(form_summary(&texts, sizes));
     let repeatable = key_of(&headers).is_some();
     let (texts, files, submitted, content) = cpu::blocking(move || {
         let submitted = file_properties(&mut files)?;
@@ -73,8 +73,8 @@ pub async fn verify(
         None => "POST /v2/idv/verify".into(),
     };
     let claim = match idempotency::start(&app, caller.scope, key_of(&headers), &operation, &content).await? {
-        Start::Fresh(claim) => claim,
-        Start::Answered(answer) => return Ok(Reply(answer)),
+        ClaimOutcome::Fresh(claim) => claim,
+        ClaimOutcome::Answered(answer) => return Ok(Reply(answer)),
     };
     Ok(Reply(
         verify::run(&app, caller, texts, submitted, files, claim).await?,

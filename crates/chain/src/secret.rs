@@ -32,7 +32,7 @@ static SEED_WORDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("secret/bip39_english.txt").lines().collect());
 
 /// The kind of secret in a field for an address or hash, or of a text that looks like one. In addition to the
-/// secrets of [`within`], it recognises mistyped ones, viewing keys, and any 12 to 24 words.
+/// secrets of [`find_in_free_text`], it recognises mistyped ones, viewing keys, and any 12 to 24 words.
 pub fn recognise(text: &str) -> Option<&'static str> {
     tokens(text)
         .find_map(key)

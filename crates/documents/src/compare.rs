@@ -17,7 +17,7 @@ use crate::reading::{PartialDate, Source};
 pub use sides::{Consistency, SideComparison, compare_sides};
 use values::non_empty;
 pub use values::{SourceData, SubmittedData};
-use verdict::{NEAR_MATCH_SCORE, Verdict};
+use verdict::{Agreement, NEAR_MATCH_SCORE};
 
 /// The comparison of one submitted field with one source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -64,18 +64,18 @@ pub struct Comparison {
 pub fn compare(claimed: &SubmittedData, said: &[SourceData]) -> Comparison {
     let mut results: Vec<(FieldResult, Option<&'static str>)> = Vec::new();
     for (index, said) in said.iter().enumerate() {
-        let mut add = |field, submitted: Option<String>, extracted: Option<String>, verdict: Verdict| {
+        let mut add = |field, submitted: Option<String>, extracted: Option<String>, verdict: Agreement| {
             if let Some(submitted) = submitted {
                 let verdict = if extracted.is_some() {
                     verdict
                 } else {
-                    Verdict {
+                    Agreement {
                         matches: None,
                         score: 0.0,
                         note: None,
                     }
                 };
-                let Verdict { matches, score, note } = verdict;
+                let Agreement { matches, score, note } = verdict;
                 results.push((
                     FieldResult {
                         field,
@@ -183,26 +183,26 @@ fn conclude(results: Vec<(FieldResult, Option<&'static str>)>) -> Comparison {
     }
 }
 
-fn compare_dates(claimed: Option<PartialDate>, said: Option<PartialDate>, certain: bool) -> Verdict {
+fn compare_dates(claimed: Option<PartialDate>, said: Option<PartialDate>, certain: bool) -> Agreement {
     let (Some(claimed), Some(said)) = (claimed, said) else {
-        return Verdict::different(0.0);
+        return Agreement::different(0.0);
     };
     if claimed == said {
-        return Verdict::same(100.0, None);
+        return Agreement::same(100.0, None);
     }
     if claimed.agrees_with(&said) {
-        return Verdict::same(90.0, Some("A date is printed without its day or month"));
+        return Agreement::same(90.0, Some("A date is printed without its day or month"));
     }
     let swapped = said
         .month()
         .zip(said.day())
         .and_then(|(m, d)| PartialDate::from_ymd(said.year(), d, m));
     if !certain && swapped == Some(claimed) {
-        return Verdict::same(85.0, Some("Day and month of a date may be the other way round"));
+        return Agreement::same(85.0, Some("Day and month of a date may be the other way round"));
     }
     let (a, b) = (claimed.to_string(), said.to_string());
     let wrong = a.bytes().zip(b.bytes()).filter(|(a, b)| a != b).count();
-    Verdict::different(if a.len() == b.len() && wrong == 1 {
+    Agreement::different(if a.len() == b.len() && wrong == 1 {
         NEAR_MATCH_SCORE
     } else {
         0.0
@@ -232,19 +232,19 @@ fn fold_lookalikes(number: &str) -> String {
     number.chars().map(like).collect()
 }
 
-fn compare_document_numbers(claimed: Option<&str>, said: &SourceData) -> Verdict {
+fn compare_document_numbers(claimed: Option<&str>, said: &SourceData) -> Agreement {
     let (claimed, read) = (
         plain_number(claimed.unwrap_or_default()),
         plain_number(said.document_number.as_deref().unwrap_or_default()),
     );
     if claimed.is_empty() || read.is_empty() {
-        return Verdict::unclear("A document number holds neither letters nor digits");
+        return Agreement::unclear("A document number holds neither letters nor digits");
     }
     if claimed == read {
-        return Verdict::same(100.0, None);
+        return Agreement::same(100.0, None);
     }
     if fold_lookalikes(&claimed) == fold_lookalikes(&read) {
-        return Verdict::same(
+        return Agreement::same(
             95.0,
             Some("A document number differs in letters that look like digits"),
         );
@@ -254,15 +254,15 @@ fn compare_document_numbers(claimed: Option<&str>, said: &SourceData) -> Verdict
         .iter()
         .any(|other| plain_number(other) == claimed)
     {
-        return Verdict::same(
+        return Agreement::same(
             90.0,
             Some("The document number submitted is another number on the document"),
         );
     }
-    Verdict::different(names::similarity(&claimed, &read))
+    Agreement::different(names::similarity(&claimed, &read))
 }
 
-fn compare_nationalities(claimed: Option<&str>, said: Option<&str>) -> Verdict {
+fn compare_nationalities(claimed: Option<&str>, said: Option<&str>) -> Agreement {
     let country = |code: &str| {
         let code = code.trim().to_ascii_uppercase();
         reference::icao::issuer(&code)
@@ -271,9 +271,9 @@ fn compare_nationalities(claimed: Option<&str>, said: Option<&str>) -> Verdict {
             .map(|c| c.alpha3)
     };
     match (claimed.and_then(country), said.and_then(country)) {
-        (Some(a), Some(b)) if a == b => Verdict::same(100.0, None),
-        (Some(_), Some(_)) => Verdict::different(0.0),
-        _ => Verdict::unclear("A nationality is no country's"),
+        (Some(a), Some(b)) if a == b => Agreement::same(100.0, None),
+        (Some(_), Some(_)) => Agreement::different(0.0),
+        _ => Agreement::unclear("A nationality is no country's"),
     }
 }
 

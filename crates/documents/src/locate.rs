@@ -27,7 +27,7 @@ pub struct Turn {
 
 impl Turn {
     /// The turned picture.
-    pub fn picture(self, picture: &Picture) -> Picture {
+    pub fn apply_to_picture(self, picture: &Picture) -> Picture {
         if self.mirrored {
             picture.mirrored().rotated(self.quarter_turns)
         } else {
@@ -328,7 +328,7 @@ mod tests {
                     mirrored,
                 };
                 // The picture as it arrives: the turn makes it upright.
-                let turned = turn.picture(&picture);
+                let turned = turn.apply_to_picture(&picture);
                 let arrived = Quad(upright.0.map(|p| inverse(turn, p, &turned)));
                 assert_eq!(Turn::to_upright(&arrived), turn);
                 let back = arrived.map(|p| turn.apply_to_point(p, (100, 60)));

@@ -120,7 +120,7 @@ impl DocumentEngine {
         let page: Cow<'_, Picture> = if turn == Turn::default() {
             working
         } else {
-            Cow::Owned(turn.picture(&working))
+            Cow::Owned(turn.apply_to_picture(&working))
         };
         clock.lap("recognise");
 

@@ -157,7 +157,7 @@ pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Re
         .flatten()
         .ok_or_else(absent)?;
     let caching = files::cache_control(claimed, &version());
-    Ok(prepared(path, file).answer(caching, &headers))
+    Ok(prepared(path, file).respond(caching, &headers))
 }
 
 /// A hashed and compressed file. `path` is its name, and determines the media type.
@@ -173,7 +173,7 @@ pub fn prepared(path: &str, file: EmbeddedFile) -> File {
 pub async fn embed(uri: Uri, headers: HeaderMap) -> Result<Response, Rejection> {
     let path = format!("embed{}", uri.path());
     let file = file(&path).ok_or_else(absent)?;
-    let mut response = prepared(&path, file).answer(FIVE_MINUTES, &headers);
+    let mut response = prepared(&path, file).respond(FIVE_MINUTES, &headers);
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(
@@ -210,7 +210,7 @@ pub async fn guidance(
     let file = spawn_blocking(prepare).await.map_err(Problem::internal)?;
     Ok(file
         .map_err(|_: std::io::Error| absent())?
-        .answer(files::REVALIDATE, &headers))
+        .respond(files::REVALIDATE, &headers))
 }
 
 fn guidance_dir(app: &App) -> Option<PathBuf> {
@@ -277,9 +277,12 @@ mod tests {
             imports(source).collect::<Vec<_>>(),
             ["./a.js", "../b.js", "./e.js", "./f.js"]
         );
-        assert_eq!(beside("verify/screens/open.js", "../api.js"), "verify/api.js");
         assert_eq!(
-            beside("verify/main.js", "./screens/open.js"),
+            resolve_path("verify/screens/open.js", "../api.js"),
+            "verify/api.js"
+        );
+        assert_eq!(
+            resolve_path("verify/main.js", "./screens/open.js"),
             "verify/screens/open.js"
         );
         let modules = modules();

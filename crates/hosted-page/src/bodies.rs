@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use service::branding::Branding;
 use service::flows;
-use service::hosted::{Current, Preview};
+use service::hosted::{Preview, SessionState};
 use service::problem::Problem;
 use service::time::iso;
 use utoipa::ToSchema;
@@ -203,10 +203,10 @@ pub struct HandoffStateBody {
     pub step: Option<String>,
 }
 
-impl TryFrom<Current> for CurrentBody {
+impl TryFrom<SessionState> for CurrentBody {
     type Error = Problem;
 
-    fn try_from(current: Current) -> Result<Self, Problem> {
+    fn try_from(current: SessionState) -> Result<Self, Problem> {
         let session = current.session;
         let content = current.flow.into();
         let defaults = flows::parse(&content)?.defaults;

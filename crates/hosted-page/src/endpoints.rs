@@ -16,7 +16,7 @@ use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::{Value, json};
 use service::Shared;
-use service::hosted::{self, Current, HandoffLink};
+use service::hosted::{self, HandoffLink, SessionState};
 use service::problem::{Kind, Problem};
 use service::time::iso;
 use utoipa::ToSchema;
@@ -102,7 +102,7 @@ impl DocumentsBody {
 
 /// The responses that the endpoints would give for a session of a Flow. The page of a preview contains them,
 /// because it sends no requests.
-pub fn preview_responses(current: Current, offers: Vec<CountryOffer>) -> Result<Value, Problem> {
+pub fn preview_responses(current: SessionState, offers: Vec<CountryOffer>) -> Result<Value, Problem> {
     Ok(json!({
         "current": CurrentBody::try_from(current)?,
         "documents": DocumentsBody::new(None, offers),

@@ -11,7 +11,7 @@ use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde_json::Value;
 use service::problem::Problem;
-use service::sessions::{self, Exchanged};
+use service::sessions::{self, ExchangedSession};
 use service::{Shared, flows};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -71,11 +71,11 @@ pub struct ExchangeBody {
     pub document_upload_type: &'static str,
 }
 
-impl TryFrom<Exchanged> for ExchangeBody {
+impl TryFrom<ExchangedSession> for ExchangeBody {
     type Error = Problem;
 
-    fn try_from(exchanged: Exchanged) -> Result<Self, Problem> {
-        let Exchanged {
+    fn try_from(exchanged: ExchangedSession) -> Result<Self, Problem> {
+        let ExchangedSession {
             session,
             token,
             scope,

@@ -454,7 +454,7 @@ pub async fn logo(
     let logo = logo.ok_or_else(|| Problem::not_found("No such logo"))?;
     let caching = files::cache_control(assets::version_of(&uri), &logo.version);
     let file = File::new(&logo.media_type, logo.bytes.into(), &logo.version);
-    Ok(file.answer(caching, &headers))
+    Ok(file.respond(caching, &headers))
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl CallContext {
     }
 
     /// Sets the summary of the submitted form, as the log retains it.
-    pub fn form(&self, summary: Value) {
+    pub fn set_form(&self, summary: Value) {
         let _ = self.0.form.set(summary);
     }
 }
@@ -271,7 +271,7 @@ impl HttpBody for PrefixRecorder {
         if let Poll::Ready(Some(Ok(frame))) = &frame
             && let Some(data) = frame.data_ref()
         {
-            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = self.prefix.lock().unwrap_or_else(PoisonError::into_inner);
             let room = MAX_BODY.saturating_sub(seen.beginning.len()).min(data.len());
             seen.beginning.extend_from_slice(&data[..room]);
             seen.bytes += data.len() as u64;
@@ -316,7 +316,7 @@ mod tests {
                 CallRetention::MaskedWithoutPath,
             ),
         ] {
-            assert_eq!(keeps(route), kept, "{route}");
+            assert_eq!(retention_of(route), kept, "{route}");
         }
     }
 
@@ -337,7 +337,7 @@ mod tests {
             named,
             json!({"query": "•••", "label": "•••", "queryId": "q"}).to_string()
         );
-        assert_eq!(without_labels(b"{\"label\": \"ann@example.com\"", 28), None);
+        assert_eq!(mask_if_labelled(b"{\"label\": \"ann@example.com\"", 28), None);
     }
 
     #[test]
@@ -375,10 +375,10 @@ mod tests {
                 assert!(answered.is_none_or(|kept| !kept.text.contains(secret) && !kept.text.contains(tail)));
                 // This is not JSON, as if it were truncated.
                 let cut = format!("{body}{{").replace("\\n", "\n");
-                assert_eq!(kept(cut, Keeps::Whole), None);
+                assert_eq!(kept(cut, CallRetention::Whole), None);
             }
         }
         let plain = json!({"query": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "label": "Ann"}).to_string();
-        assert_eq!(kept(plain.clone(), Keeps::Whole), Some(plain));
+        assert_eq!(kept(plain.clone(), CallRetention::Whole), Some(plain));
     }
 }

@@ -69,7 +69,7 @@ impl File {
     }
 
     /// The response with the file, or 304 if `If-None-Match` in the request's headers names its ETag.
-    pub fn answer(&self, caching: HeaderValue, asked: &HeaderMap) -> Response {
+    pub fn respond(&self, caching: HeaderValue, asked: &HeaderMap) -> Response {
         let words = |name: HeaderName| {
             asked
                 .get_all(name)
@@ -118,7 +118,7 @@ pub fn get_or_prepare(name: &str, stamp: &str, prepare: impl FnOnce() -> File) -
     }
 }
 
-/// [`prepared`] for a preparation that can fail. The cache has one entry per file name, so its memory is
+/// [`get_or_prepare`] for a preparation that can fail. The cache has one entry per file name, so its memory is
 /// bounded.
 ///
 /// # Errors
@@ -160,18 +160,18 @@ mod tests {
     #[test]
     fn a_known_tag_is_answered_without_the_bytes() {
         let file = |hash| File::new("text/plain", Bytes::from_static(b"x"), hash);
-        let fresh = file("1").answer(REVALIDATE, &HeaderMap::new());
+        let fresh = file("1").respond(REVALIDATE, &HeaderMap::new());
         assert_eq!(
             (fresh.status(), &fresh.headers()[CACHE_CONTROL]),
-            (StatusCode::OK, &ASK_AGAIN)
+            (StatusCode::OK, &REVALIDATE)
         );
         let tag = fresh.headers()[ETAG].to_str().unwrap();
         let asked = asked(IF_NONE_MATCH, &format!("\"other\", {tag}"));
         assert_eq!(
-            file("1").answer(ASK_AGAIN, &asked).status(),
+            file("1").respond(REVALIDATE, &asked).status(),
             StatusCode::NOT_MODIFIED
         );
-        assert_eq!(file("2").answer(ASK_AGAIN, &asked).status(), StatusCode::OK);
+        assert_eq!(file("2").respond(REVALIDATE, &asked).status(), StatusCode::OK);
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
             ("identity", false),
             ("x-gzip", false),
         ] {
-            let answer = file(&[b'a'; 1_000]).answer(REVALIDATE, &asked(ACCEPT_ENCODING, accepted));
+            let answer = file(&[b'a'; 1_000]).respond(REVALIDATE, &asked(ACCEPT_ENCODING, accepted));
             assert_eq!(
                 answer.headers().contains_key(CONTENT_ENCODING),
                 expected,
@@ -194,15 +194,15 @@ mod tests {
             );
             assert_eq!(answer.headers()[VARY], "accept-encoding");
         }
-        let small = file(b"a").answer(REVALIDATE, &asked(ACCEPT_ENCODING, "gzip"));
+        let small = file(b"a").respond(REVALIDATE, &asked(ACCEPT_ENCODING, "gzip"));
         assert!(!small.headers().contains_key(CONTENT_ENCODING));
     }
 
     #[test]
     fn only_the_named_version_is_kept_for_ever() {
-        assert_eq!(caching(Some("1"), "1"), FOR_EVER);
+        assert_eq!(cache_control(Some("1"), "1"), IMMUTABLE);
         for claimed in [None, Some(""), Some("2")] {
-            assert_eq!(caching(claimed, "1"), ASK_AGAIN);
+            assert_eq!(cache_control(claimed, "1"), REVALIDATE);
         }
     }
 

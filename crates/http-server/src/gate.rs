@@ -49,7 +49,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         Err(problem) => return Rejection(problem).into_response(),
     };
     if let Some(notes) = request.extensions().get::<CallContext>() {
-        notes.caller(caller.scope, &caller.key);
+        notes.set_caller(caller.scope, &caller.key);
     }
     let class = match (family, request.method()) {
         (Family::Monitoring, _) => RateClass::Monitoring,

@@ -147,7 +147,7 @@ async fn serve_one(
         .await;
 }
 
-/// Raises the limit of open files to what the system allows, at most [`MOST_FILES`]. Each connection is a
+/// Raises the limit of open files to what the system allows, at most [`MAX_OPEN_FILES`]. Each connection is a
 /// file, and most systems start with 1,024. Returns the limit in effect.
 pub fn raise_open_files() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
@@ -221,9 +221,9 @@ impl AsyncRead for TimedStream {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let begun = this.requests.begun.load(Ordering::Relaxed);
-        if begun != this.seen {
+        if begun != this.requests_seen {
             // The headers are complete.
-            (this.seen, this.header) = (begun, None);
+            (this.requests_seen, this.header) = (begun, None);
         }
         if begun != this.requests.answered.load(Ordering::Relaxed) {
             // These bytes are a body. Its readers limit the pauses.
@@ -250,7 +250,7 @@ impl AsyncRead for TimedStream {
 impl AsyncWrite for TimedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.wrote(cx, wrote)
+        self.apply_write_timeout(cx, wrote)
     }
 
     fn poll_write_vectored(
@@ -259,7 +259,7 @@ impl AsyncWrite for TimedStream {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
-        self.wrote(cx, wrote)
+        self.apply_write_timeout(cx, wrote)
     }
 
     fn is_write_vectored(&self) -> bool {

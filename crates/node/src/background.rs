@@ -56,7 +56,7 @@ impl Job {
     }
 
     /// The pause between two runs.
-    pub fn every(self) -> Duration {
+    pub fn interval(self) -> Duration {
         match self {
             Job::Webhooks => Duration::from_secs(1),
             Job::Lists => Duration::from_secs(5),
@@ -72,7 +72,7 @@ impl Job {
 /// The result of a job's run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Ran {
+pub struct JobRun {
     /// When it ended (ms).
     pub at: i64,
     /// How many items it processed. For deliveries, how many it started.
@@ -86,7 +86,7 @@ pub struct Ran {
 /// What the object store contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Stored {
+pub struct StoredObjects {
     /// The number of objects.
     pub objects: u64,
     /// Their total size in bytes.
@@ -98,12 +98,12 @@ pub struct Stored {
 /// The reports of this process's jobs. It contains no copy of the database, so it stays valid when the
 /// database returns to an earlier state.
 #[derive(Debug, Default)]
-pub struct Background(Mutex<Known>);
+pub struct Background(Mutex<JobReports>);
 
 #[derive(Debug, Default)]
-struct Known {
-    runs: BTreeMap<String, Ran>,
-    stored: Option<Stored>,
+struct JobReports {
+    runs: BTreeMap<String, JobRun>,
+    stored: Option<StoredObjects>,
     chains: Vec<Check>,
     log_emptied_for: Option<i64>,
     log_holds_keys: bool,
@@ -113,33 +113,33 @@ impl Background {
     /// Whether the database's write-ahead log may still contain destroyed keys. They come from this process's
     /// retention, or from an erasure by any process; the newest erasure was at `erased_at` (ms).
     pub fn log_holds_keys(&self, erased_at: Option<i64>) -> bool {
-        let known = self.known();
+        let known = self.lock_reports();
         known.log_holds_keys || erased_at > known.log_emptied_for
     }
 
     /// Records that retention is about to destroy keys.
-    pub fn destroys_keys(&self) {
-        self.known().log_holds_keys = true;
+    pub fn note_key_destruction(&self) {
+        self.lock_reports().log_holds_keys = true;
     }
 
     /// Records that the write-ahead log was emptied after the newest erasure (ms).
-    pub fn log_emptied(&self, erased_at: Option<i64>) {
-        let mut known = self.known();
+    pub fn note_log_emptied(&self, erased_at: Option<i64>) {
+        let mut known = self.lock_reports();
         known.log_holds_keys = false;
         known.log_emptied_for = erased_at;
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock_reports(&self) -> MutexGuard<'_, JobReports> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a run that ends now.
-    pub fn ran<E: Display>(&self, job: Job, outcome: &Result<u64, E>) {
+    pub fn record_run<E: Display>(&self, job: Job, outcome: &Result<u64, E>) {
         let at = Timestamp::now().as_millisecond();
-        let mut known = self.known();
+        let mut known = self.lock_reports();
         let last = known.runs.entry(job.as_str().to_owned()).or_default();
         let error = outcome.as_ref().err().map(E::to_string);
-        *last = Ran {
+        *last = JobRun {
             at,
             done: *outcome.as_ref().unwrap_or(&0),
             failed_at: if error.is_some() { Some(at) } else { last.failed_at },
@@ -148,29 +148,29 @@ impl Background {
     }
 
     /// The last runs, by job name.
-    pub fn runs(&self) -> BTreeMap<String, Ran> {
-        self.known().runs.clone()
+    pub fn runs(&self) -> BTreeMap<String, JobRun> {
+        self.lock_reports().runs.clone()
     }
 
     /// Records the state of the sources of chains' histories.
-    pub fn found_chains(&self, checks: Vec<Check>) {
-        self.known().chains = checks;
+    pub fn record_chain_checks(&self, checks: Vec<Check>) {
+        self.lock_reports().chains = checks;
     }
 
     /// The state of the sources of chains' histories at their last check by this process.
     pub fn chains(&self) -> Vec<Check> {
-        self.known().chains.clone()
+        self.lock_reports().chains.clone()
     }
 
     /// Records what the object store contains.
-    pub fn measured(&self, objects: u64, bytes: u64) {
+    pub fn record_stored(&self, objects: u64, bytes: u64) {
         let at = Timestamp::now().as_millisecond();
-        self.known().stored = Some(Stored { objects, bytes, at });
+        self.lock_reports().stored = Some(StoredObjects { objects, bytes, at });
     }
 
     /// What the object store contained when this process last counted it.
-    pub fn stored(&self) -> Option<Stored> {
-        self.known().stored
+    pub fn stored(&self) -> Option<StoredObjects> {
+        self.lock_reports().stored
     }
 }
 
@@ -182,13 +182,13 @@ mod tests {
     fn a_failure_is_remembered_after_the_next_good_run() {
         let jobs = Background::default();
         assert!(jobs.runs().is_empty());
-        jobs.ran(Job::Retention, &Err("no database"));
+        jobs.record_run(Job::Retention, &Err("no database"));
         let failed = jobs.runs()["retention"].clone();
         assert_eq!(
             (failed.error.as_deref(), failed.failed_at),
             (Some("no database"), Some(failed.at))
         );
-        jobs.ran(Job::Retention, &Ok::<u64, String>(3));
+        jobs.record_run(Job::Retention, &Ok::<u64, String>(3));
         let good = jobs.runs()["retention"].clone();
         assert_eq!((good.error, good.done), (None, 3));
         assert_eq!(good.failed_at, failed.failed_at);

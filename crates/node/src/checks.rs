@@ -51,7 +51,7 @@ impl Check {
     }
 
     /// A check whose subject works but needs attention.
-    pub fn look(name: &str, text: impl Into<String>) -> Self {
+    pub fn attention(name: &str, text: impl Into<String>) -> Self {
         Self::of(name, State::Look, text)
     }
 
@@ -83,7 +83,7 @@ pub fn machine() -> Check {
         })
     });
     match memory.map(|kib| kib / 1024) {
-        Some(mib) if mib < 1_500 => Check::look(
+        Some(mib) if mib < 1_500 => Check::attention(
             NAME,
             format!("{cores} cores, {mib} MiB of free memory: 2 GiB and more are advised"),
         ),
@@ -107,9 +107,9 @@ pub fn clock() -> Check {
 
 /// Below this many free bytes a disk counts as full. A small write may still succeed, but the next upload may
 /// not.
-const SCARCE: u64 = 512 << 20;
+const FULL_BELOW: u64 = 512 << 20;
 /// Below this many free bytes the operator should free space.
-const LITTLE: u64 = 5 << 30;
+const LOW_BELOW: u64 = 5 << 30;
 /// What to do about a full disk.
 const MAKE_ROOM: &str = "free space on it, or enlarge it";
 
@@ -136,9 +136,9 @@ pub fn disk(folder: &Path) -> Check {
     };
     let text = format!("{} free in {}", size(free), folder.display());
     match free {
-        ..SCARCE => Check::bad(NAME, format!("{text}: free up space now")),
-        SCARCE..LITTLE => Check::look(NAME, format!("{text}: free more space soon")),
-        _ if store::files::is_open_to_others(folder).unwrap_or(true) => Check::look(
+        ..FULL_BELOW => Check::bad(NAME, format!("{text}: free up space now")),
+        FULL_BELOW..LOW_BELOW => Check::attention(NAME, format!("{text}: free more space soon")),
+        _ if store::files::is_open_to_others(folder).unwrap_or(true) => Check::attention(
             NAME,
             format!("{text}; other users can open this folder: chmod 700"),
         ),
@@ -163,7 +163,7 @@ pub async fn database(db: &Db) -> Check {
     }
     let folder = db.path().and_then(Path::parent);
     match folder.and_then(|folder| free_bytes(folder).ok()) {
-        Some(free @ ..SCARCE) => Check::bad(
+        Some(free @ ..FULL_BELOW) => Check::bad(
             NAME,
             format!(
                 "{kind}: its disk is almost full ({} free): {MAKE_ROOM}",
@@ -203,7 +203,7 @@ pub async fn faces(db: &Db, model: &str) -> Check {
     let count = async { store::faces::count_outdated(&mut db.read().await?, model).await };
     match count.await {
         Ok(0) => Check::ok(NAME, "all made by the model in use"),
-        Ok(faces) => Check::look(
+        Ok(faces) => Check::attention(
             NAME,
             format!(
                 "{faces} were made by another model, so their people are not recognised. `bonafide faces reindex` re-indexes those whose selfie is still stored"
@@ -256,7 +256,7 @@ pub fn lists(found: Result<Vec<ListStatus>, StoreError>) -> Check {
                 old.list
             ),
         ),
-        None if oldest > 2 => Check::look(
+        None if oldest > 2 => Check::attention(
             NAME,
             format!("{} active, the oldest imported {oldest} days ago", lists.len()),
         ),
@@ -276,7 +276,7 @@ pub fn public_url(config: &ServeConfig) -> Check {
             NAME,
             format!("{url}: phones give no page their camera without HTTPS"),
         ),
-        None if config.listen.ip().is_loopback() => Check::look(
+        None if config.listen.ip().is_loopback() => Check::attention(
             NAME,
             "not set: links work on this machine only; set BONAFIDE_PUBLIC_URL",
         ),

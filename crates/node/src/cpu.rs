@@ -63,7 +63,7 @@ impl CpuPool {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(permit);
         }
-        let _place = Place::take(&self.waiting, self.most_waiting).ok_or_else(full)?;
+        let _place = QueuePlace::take(&self.waiting, self.most_waiting).ok_or_else(full)?;
         match tokio::time::timeout(self.wait, Arc::clone(&self.permits).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(full()),
@@ -106,20 +106,20 @@ fn full() -> Problem {
 }
 
 /// A place in the queue, released on drop.
-struct Place<'a>(&'a AtomicUsize);
+struct QueuePlace<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
+impl<'a> QueuePlace<'a> {
     fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
         waiting
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
                 (now < most).then_some(now + 1)
             })
             .ok()
-            .map(|_| Place(waiting))
+            .map(|_| QueuePlace(waiting))
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }

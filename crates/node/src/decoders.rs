@@ -66,18 +66,18 @@ impl Decoders {
         };
         let reused = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(mut worker) = reused
-            && let Ok(answer) = worker.ask(file, &limits)
+            && let Ok(answer) = worker.decode(file, &limits)
         {
             return self.keep(worker, answer);
         }
         // A fresh child decides, because an idle child may have been killed for reasons unrelated to this
         // file.
         let mut worker = Worker::start(&self.program)?;
-        if let Ok(answer) = worker.ask(file, &limits) {
+        if let Ok(answer) = worker.decode(file, &limits) {
             return self.keep(worker, answer);
         }
         metrics::counter!("bonafide_decoder_crashes_total").increment(1);
-        match worker.end().and_then(verdict) {
+        match worker.end().and_then(fault_of_exit) {
             Some(error) => Ok(Err(error)),
             None => Err(unfinished()),
         }
@@ -113,7 +113,7 @@ fn unfinished() -> io::Error {
 /// What the end of a child proves about its file. The child ends itself when memory runs out or its code
 /// fails, and the operating system ends it when its processor time is used up. Any other end comes from
 /// outside and proves nothing.
-fn verdict(status: ExitStatus) -> Option<DecodeError> {
+fn fault_of_exit(status: ExitStatus) -> Option<DecodeError> {
     let signal = status.signal()?;
     if signal == Signal::XCPU.as_raw() {
         return Some(DecodeError::TooMuchWork);
@@ -159,7 +159,7 @@ impl Worker {
     }
 
     /// Decodes one file under a watchdog, which kills a child that exceeds its own time limit.
-    fn ask(&mut self, file: &[u8], limits: &Limits) -> Result<Result<Decoded, DecodeError>, WorkerError> {
+    fn decode(&mut self, file: &[u8], limits: &Limits) -> Result<Result<Decoded, DecodeError>, WorkerError> {
         let Some(mut child) = self.child.take() else {
             return Err(WorkerError::Malformed);
         };
@@ -212,10 +212,10 @@ mod tests {
             (Signal::HUP, None),
         ] {
             let status = ExitStatus::from_raw(signal.as_raw());
-            assert_eq!(verdict(status), expected, "{signal:?}");
+            assert_eq!(fault_of_exit(status), expected, "{signal:?}");
         }
         for code in [0, 1, 127] {
-            assert_eq!(verdict(ExitStatus::from_raw(code << 8)), None, "{code}");
+            assert_eq!(fault_of_exit(ExitStatus::from_raw(code << 8)), None, "{code}");
         }
     }
 }

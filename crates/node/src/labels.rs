@@ -12,7 +12,7 @@ use chain::labels::{Fingerprint, Label, LabelIndex, LabelStore, Labels};
 use store::Scope;
 use uuid::Uuid;
 
-use super::lists::{Lists, NoLists, PastWallets, Wallets};
+use super::lists::{Lists, ListsUnavailable, PastWallets, Wallets};
 use super::settings::MerchantSettings;
 use crate::config::DataConfig;
 use crate::problem::Problem;
@@ -43,7 +43,7 @@ impl LabelSets {
     }
 
     /// Reloads the sets and address books whose files changed. Blocks.
-    pub fn look(&self) {
+    pub fn reload_changed(&self) {
         let known = read(&self.current).0.clone();
         if self.store.fingerprint().is_ok_and(|now| now != known) {
             *self.current.write().unwrap_or_else(PoisonError::into_inner) = load(&self.store);
@@ -95,38 +95,38 @@ fn load(store: &LabelStore) -> Current {
 
 /// Why no address can be judged: the sanctions lists or the labels cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum NoLabels {
+pub enum LabelsUnavailable {
     /// The sanctions lists.
     #[error(transparent)]
-    Lists(#[from] NoLists),
+    Lists(#[from] ListsUnavailable),
     /// The label sets.
     #[error("{0}")]
     Labels(String),
 }
 
-impl NoLabels {
+impl LabelsUnavailable {
     /// The reason's name in the store and in text keys.
     pub fn word(&self) -> &'static str {
         match self {
-            NoLabels::Lists(NoLists::None) => "no_list",
-            NoLabels::Lists(NoLists::Unusable(_)) => "lists",
-            NoLabels::Labels(_) => "labels",
+            LabelsUnavailable::Lists(ListsUnavailable::None) => "no_list",
+            LabelsUnavailable::Lists(ListsUnavailable::Unusable(_)) => "lists",
+            LabelsUnavailable::Labels(_) => "labels",
         }
     }
 }
 
-impl From<NoLabels> for Problem {
-    fn from(error: NoLabels) -> Self {
+impl From<LabelsUnavailable> for Problem {
+    fn from(error: LabelsUnavailable) -> Self {
         let text = match &error {
-            NoLabels::Lists(NoLists::None) => {
+            LabelsUnavailable::Lists(ListsUnavailable::None) => {
                 "No sanctions list is imported, so nothing can be screened. The operator of this server imports one with \
                  `bonafide lists import FILE`"
             }
-            NoLabels::Lists(NoLists::Unusable(_)) => {
+            LabelsUnavailable::Lists(ListsUnavailable::Unusable(_)) => {
                 "The sanctions lists are too old or cannot be read, so nothing can be screened. The operator of this server \
                  imports them again with `bonafide lists import FILE`"
             }
-            NoLabels::Labels(_) => "The address labels cannot be read; please try again later",
+            LabelsUnavailable::Labels(_) => "The address labels cannot be read; please try again later",
         };
         Problem::unavailable(text).because(error)
     }
@@ -140,15 +140,16 @@ pub struct AccountLabels {
 }
 
 impl AccountLabels {
-    /// As [`AccountLabels::with`], for a query about an earlier day. Reads files.
-    pub fn at_past(
+    /// As [`AccountLabels::for_account`], for a query about an earlier day. Reads files.
+    pub fn for_past_day(
         sets: &LabelSets,
         lists: &Lists,
         scope: Scope,
         settings: &MerchantSettings,
-    ) -> Result<Self, NoLabels> {
-        let past = PastWallets::open(&sets.config).map_err(|error| NoLabels::Labels(format!("{error:#}")))?;
-        let mut labels = Self::with(sets, lists, scope, settings)?;
+    ) -> Result<Self, LabelsUnavailable> {
+        let past = PastWallets::open(&sets.config)
+            .map_err(|error| LabelsUnavailable::Labels(format!("{error:#}")))?;
+        let mut labels = Self::for_account(sets, lists, scope, settings)?;
         labels.wallets.past = Some(past);
         Ok(labels)
     }
@@ -157,15 +158,15 @@ impl AccountLabels {
     ///
     /// # Errors
     /// When lists or labels cannot be used. No address may then be called clean.
-    pub fn with(
+    pub fn for_account(
         sets: &LabelSets,
         lists: &Lists,
         scope: Scope,
         settings: &MerchantSettings,
-    ) -> Result<Self, NoLabels> {
+    ) -> Result<Self, LabelsUnavailable> {
         let wallets = lists.wallets(scope.sandbox, settings)?;
-        let book = sets.book(scope.merchant_id).map_err(NoLabels::Labels)?;
-        let common = read(&sets.current).1.clone().map_err(NoLabels::Labels)?;
+        let book = sets.book(scope.merchant_id).map_err(LabelsUnavailable::Labels)?;
+        let common = read(&sets.current).1.clone().map_err(LabelsUnavailable::Labels)?;
         let mut all = vec![Arc::clone(&book), common];
         if scope.sandbox {
             all.push(Arc::clone(&sets.demo));
@@ -181,7 +182,7 @@ impl AccountLabels {
 impl AccountLabels {
     /// The name that the account's address book gives an address; of several labels, the one with the highest
     /// confidence.
-    pub fn own_name(&self, chain: Currency, address: &str, at: i64) -> Option<String> {
+    pub fn book_name(&self, chain: Currency, address: &str, at: i64) -> Option<String> {
         let said = self.book.labels(chain, address, at);
         said.into_iter()
             .max_by_key(|label| label.confidence)
@@ -189,7 +190,7 @@ impl AccountLabels {
     }
 
     /// Whether a label of an address comes from the account's address book.
-    pub fn is_own(&self, chain: Currency, address: &str, at: i64, said: &Label) -> bool {
+    pub fn is_in_book(&self, chain: Currency, address: &str, at: i64, said: &Label) -> bool {
         // The category is not compared, because categories that only an authority may assign are removed from
         // the book's labels.
         let of = |label: &Label| {

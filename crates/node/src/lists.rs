@@ -20,7 +20,7 @@ use crate::config::DataConfig;
 
 /// Why no sanctions list can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoLists {
+pub enum ListsUnavailable {
     /// There is no list for this account and mode.
     #[error("no sanctions list is imported; run `bonafide lists import FILE`")]
     None,
@@ -188,22 +188,25 @@ impl Lists {
     ///
     /// # Errors
     /// Why nothing can be screened here now.
-    pub async fn confirm(self: &Arc<Self>, db: &Db) -> Result<(), NoLists> {
-        self.expect(db).await;
+    pub async fn confirm(self: &Arc<Self>, db: &Db) -> Result<(), ListsUnavailable> {
+        self.refresh_expected(db).await;
         match self.loaded() {
             Ok(_) => return Ok(()),
-            Err(NoLists::None) => return Err(NoLists::None),
-            Err(NoLists::Unusable(_)) => {}
+            Err(ListsUnavailable::None) => return Err(ListsUnavailable::None),
+            Err(ListsUnavailable::Unusable(_)) => {}
         }
         // The files may be here already, because an import has just ended.
-        if tokio::time::timeout(LOADING_MAY_TAKE, self.look()).await.is_err() {
+        if tokio::time::timeout(LOADING_MAY_TAKE, self.reload_changed())
+            .await
+            .is_err()
+        {
             tracing::warn!("the sanctions lists are still being loaded");
         }
         self.loaded().map(|_| ())
     }
 
     /// Reads from the database which lists the installation uses.
-    pub async fn expect(&self, db: &Db) {
+    pub async fn refresh_expected(&self, db: &Db) {
         let set = async { list_sets::current(&mut db.read().await?).await };
         let set = set.await.map_err(|error| error.to_string());
         self.write().expected = Expected::Installation(set);
@@ -211,7 +214,7 @@ impl Lists {
 
     /// Loads the lists if they changed. One caller loads and the others wait. Loading continues even if its
     /// caller has gone.
-    pub async fn look(self: &Arc<Self>) {
+    pub async fn reload_changed(self: &Arc<Self>) {
         let guard = Arc::clone(&self.loading).lock_owned().await;
         let lists = Arc::clone(self);
         let looking = tokio::task::spawn_blocking(move || {
@@ -236,21 +239,25 @@ impl Lists {
             .map_err(|error| error.to_string())
     }
 
-    fn loaded(&self) -> Result<Loaded, NoLists> {
+    fn loaded(&self) -> Result<Loaded, ListsUnavailable> {
         let current = self.read();
         let set = match &current.expected {
-            Expected::Folder if current.tried.0 == Fingerprint::default() => return Err(NoLists::None),
-            Expected::Folder => return current.loaded.clone().map_err(NoLists::Unusable),
-            Expected::Installation(Err(reason)) => return Err(NoLists::Unusable(reason.clone())),
-            Expected::Installation(Ok(None)) => return Err(NoLists::None),
-            Expected::Installation(Ok(Some(set))) if set.lists.is_empty() => return Err(NoLists::None),
+            Expected::Folder if current.tried.0 == Fingerprint::default() => {
+                return Err(ListsUnavailable::None);
+            }
+            Expected::Folder => return current.loaded.clone().map_err(ListsUnavailable::Unusable),
+            Expected::Installation(Err(reason)) => return Err(ListsUnavailable::Unusable(reason.clone())),
+            Expected::Installation(Ok(None)) => return Err(ListsUnavailable::None),
+            Expected::Installation(Ok(Some(set))) if set.lists.is_empty() => {
+                return Err(ListsUnavailable::None);
+            }
             Expected::Installation(Ok(Some(set))) => set,
         };
         match &current.loaded {
             Ok(loaded) if loaded.is(set) => Ok(loaded.clone()),
             // Loading failed for this set or for the one before.
-            Err(reason) => Err(NoLists::Unusable(reason.clone())),
-            Ok(_) => Err(NoLists::Unusable(
+            Err(reason) => Err(ListsUnavailable::Unusable(reason.clone())),
+            Ok(_) => Err(ListsUnavailable::Unusable(
                 "the lists that the installation uses now are being loaded here".to_owned(),
             )),
         }
@@ -258,7 +265,7 @@ impl Lists {
 
     /// The sanctioned wallets for a merchant, or why the lists cannot be used. No address may then be called
     /// clean.
-    pub fn wallets(&self, sandbox: bool, settings: &MerchantSettings) -> Result<Wallets, NoLists> {
+    pub fn wallets(&self, sandbox: bool, settings: &MerchantSettings) -> Result<Wallets, ListsUnavailable> {
         let loaded = self.loaded()?;
         let lists = self.usable(&loaded.screener, sandbox, settings)?;
         let versions: Vec<String> = loaded
@@ -277,7 +284,7 @@ impl Lists {
     }
 
     /// The wallets of every list, for a query without an account.
-    pub fn all_wallets(&self, past: Option<PastWallets>) -> Result<Wallets, NoLists> {
+    pub fn all_wallets(&self, past: Option<PastWallets>) -> Result<Wallets, ListsUnavailable> {
         let wallets = self.wallets(true, &MerchantSettings::default())?;
         Ok(Wallets { past, ..wallets })
     }
@@ -288,19 +295,19 @@ impl Lists {
         screener: &Screener,
         sandbox: bool,
         settings: &MerchantSettings,
-    ) -> Result<Vec<String>, NoLists> {
+    ) -> Result<Vec<String>, ListsUnavailable> {
         if let Some(missing) = settings
             .screening_lists
             .iter()
             .find(|name| !screener.lists().contains_key(*name))
         {
             let reason = format!("the merchant's list {missing} is not active");
-            return Err(NoLists::Unusable(reason));
+            return Err(ListsUnavailable::Unusable(reason));
         }
         let usable = |name: &&String| (sandbox || **name != self.demo) && chosen(settings, name);
         let lists: Vec<String> = screener.lists().keys().filter(usable).cloned().collect();
         if lists.is_empty() {
-            return Err(NoLists::None);
+            return Err(ListsUnavailable::None);
         }
         Ok(lists)
     }
@@ -401,12 +408,12 @@ impl Lists {
         let now = jiff::Timestamp::now().as_millisecond();
         let (screener, set) = match expected {
             Expected::Installation(Ok(Some(set))) => {
-                let screener = self.store.load_exactly(&wanted(set))?;
+                let screener = self.store.load_exactly(&expected_versions(set))?;
                 (screener, Some(set.clone()))
             }
             Expected::Folder => (self.store.load()?, None),
             Expected::Installation(_) => {
-                let reason = NoLists::None.to_string();
+                let reason = ListsUnavailable::None.to_string();
                 return Err(LoadExactlyError::Unusable(ScreenError::Unavailable { reason }));
             }
         };
@@ -488,7 +495,7 @@ fn chosen(settings: &MerchantSettings, name: &String) -> bool {
 }
 
 /// The set in the form that the folder's store requires.
-fn wanted(set: &ListSet) -> std::collections::BTreeMap<String, sanctions::store::ListContent> {
+fn expected_versions(set: &ListSet) -> std::collections::BTreeMap<String, sanctions::store::ListContent> {
     let wanted = |list: &store::list_sets::ListVersion| sanctions::store::ListContent {
         version: list.version.clone(),
         digest: hex::encode(list.digest),

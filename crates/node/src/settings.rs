@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::theme::Rgb;
 
 /// The members that this version reads.
-const KNOWN: [&str; 17] = [
+const MEMBERS: [&str; 17] = [
     "screeningThreshold",
     "screeningLists",
     "blockedCountries",
@@ -38,7 +38,7 @@ const KNOWN: [&str; 17] = [
 ];
 
 /// The members that decide who passes. They are those that `rules` in `service::merchants` uses.
-const DECIDING: [&str; 5] = [
+const DECIDING_MEMBERS: [&str; 5] = [
     "screeningThreshold",
     "screeningLists",
     "blockedCountries",
@@ -161,7 +161,7 @@ fn read(text: &str) -> Result<MerchantSettings, Vec<String>> {
 
 /// The readable members of settings that cannot be read as a whole. A requirement for members (four eyes,
 /// second factor) that cannot be read counts as set.
-pub fn salvaged(merchant: &Merchant) -> MerchantSettings {
+pub fn readable_settings(merchant: &Merchant) -> MerchantSettings {
     let strict = MerchantSettings {
         four_eyes: true,
         require_second_factor: true,
@@ -203,7 +203,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 fn how_to_replace() -> String {
     format!(
         "restore them from a backup, or set all of these in one `bonafide merchant set` (an empty value is the default): {}",
-        DECIDING.join(", ")
+        DECIDING_MEMBERS.join(", ")
     )
 }
 
@@ -237,7 +237,7 @@ fn wrong_types(object: &Map<String, Value>) -> Vec<&'static str> {
             serde_json::from_value::<MerchantSettings>(Value::Object(alone)).is_err()
         })
     };
-    KNOWN.into_iter().filter(|name| is_wrong(name)).collect()
+    MEMBERS.into_iter().filter(|name| is_wrong(name)).collect()
 }
 
 /// Values of the right type that must not take effect, such as a threshold that no score reaches or a country
@@ -277,15 +277,15 @@ pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, 
     if is_ambiguous(merchant) {
         return Err(faults(merchant));
     }
-    changed(object, changes)
+    apply_changes(object, changes)
 }
 
 /// As [`with_settings`], for a repair by the command line. Settings that are no object, or name a member
-/// twice, are replaced as a whole. The changes must then name every member of `DECIDING`, because no default
+/// twice, are replaced as a whole. The changes must then name every member of `DECIDING_MEMBERS`, because no default
 /// may replace a lost one.
 pub fn repaired_settings(merchant: &Merchant, changes: &[String]) -> Result<String, Vec<String>> {
     let stored = match object(&merchant.settings) {
-        Ok(object) if !is_ambiguous(merchant) => return changed(object, changes),
+        Ok(object) if !is_ambiguous(merchant) => return apply_changes(object, changes),
         stored => stored.unwrap_or_default(),
     };
     let is_set = |name: &&str| {
@@ -293,14 +293,14 @@ pub fn repaired_settings(merchant: &Merchant, changes: &[String]) -> Result<Stri
             .iter()
             .any(|change| change.split_once('=').is_some_and(|(key, _)| key == *name))
     };
-    if !DECIDING.iter().all(is_set) {
+    if !DECIDING_MEMBERS.iter().all(is_set) {
         return Err(faults(merchant));
     }
-    changed(stored, changes)
+    apply_changes(stored, changes)
 }
 
 /// An object of settings after `KEY=VALUE` changes.
-fn changed(mut object: Map<String, Value>, changes: &[String]) -> Result<String, Vec<String>> {
+fn apply_changes(mut object: Map<String, Value>, changes: &[String]) -> Result<String, Vec<String>> {
     for change in changes {
         let (key, value) = change
             .split_once('=')
@@ -309,10 +309,10 @@ fn changed(mut object: Map<String, Value>, changes: &[String]) -> Result<String,
             let text = "brandLogo - give the picture's file: brandLogo=@logo.png";
             return Err(vec![text.into()]);
         }
-        if !KNOWN.contains(&key) {
+        if !MEMBERS.contains(&key) {
             return Err(vec![format!(
                 "settings: unknown field `{key}`, expected one of {}",
-                KNOWN.join(", ")
+                MEMBERS.join(", ")
             )]);
         }
         match value_of(key, value) {

@@ -144,7 +144,7 @@ async fn detail(
         .await?
         .ok_or_else(missing)?;
     let exchange: Exchange = serde_json::from_str(&call.exchange).map_err(Problem::internal)?;
-    let family = Family::of(&call.line.route);
+    let family = Family::of(&call.summary.route);
     let sees_people = member.may(Action::ViewApplicant);
     // Group and Flow configuration contains no personal data.
     let masks = !sees_people && family != Family::GroupsAndFlows;
@@ -184,7 +184,7 @@ async fn detail(
     Ok(page::html(CallPage {
         page,
         partly_kept: attempt.is_none() && !matches!(family, Family::GroupsAndFlows | Family::Monitoring),
-        line: call.line,
+        line: call.summary,
         address: exchange.address,
         request,
         response,

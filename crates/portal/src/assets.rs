@@ -53,5 +53,5 @@ pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Re
         .and_then(file);
     let file = found.ok_or_else(|| Problem::not_found("No such file"))?;
     let caching = files::cache_control(version_of(&uri), &version());
-    Ok(prepared(&format!("portal/{path}"), file).answer(caching, &headers))
+    Ok(prepared(&format!("portal/{path}"), file).respond(caching, &headers))
 }

@@ -11,13 +11,13 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use reference::Country;
-use service::merchants::{Changed, MerchantSettings};
+use service::merchants::{ChangeOutcome, MerchantSettings};
 use service::permissions::Action;
 use service::problem::{Kind, Problem};
 use service::theme::{Accent, DARK_SURFACE, LIGHT_SURFACE, Rgb, accent, contrast};
 use service::{App, Shared, branding, merchants};
 
-use super::flows::form::Sent;
+use super::flows::form::FormFields;
 use super::page::{Page, done, html};
 use super::proposal::redirect_after_proposal;
 use super::routes::Routes;
@@ -205,7 +205,7 @@ async fn save(
     page: Page,
     Form(pairs): Form<Vec<(String, String)>>,
 ) -> Result<Response, Rejection> {
-    let sent = Sent(pairs);
+    let sent = FormFields(pairs);
     let many = |name: &str| {
         let all: Vec<&str> = sent.all(name).collect();
         format!("{name}={}", all.join(","))
@@ -229,8 +229,8 @@ async fn save(
         faults
     } else {
         match merchants::change_settings(&app, &member.caller()?, &changes).await {
-            Ok(Changed::Done) => return Ok(done("/portal/branding", "saved")),
-            Ok(Changed::Proposed) => {
+            Ok(ChangeOutcome::Done) => return Ok(done("/portal/branding", "saved")),
+            Ok(ChangeOutcome::Proposed) => {
                 let confirms = (Action::ManageCompany, "change_proposed");
                 return Ok(redirect_after_proposal(&app, &member, "/portal/branding", confirms).await?);
             }

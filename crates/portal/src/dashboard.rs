@@ -63,7 +63,7 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
         flow_id: None,
     };
     let by_day = insight::by_day(&mut conn, scope, week).await?;
-    let (waiting, oldest) = insight::waiting(&mut conn, scope).await?;
+    let (waiting, oldest) = insight::pending_backlog(&mut conn, scope).await?;
     let (retrying, given_up) = insight::webhook_failures(&mut conn, scope, today - 6 * DAY_MS).await?;
     let flows = flows::list(&mut conn, scope).await?;
     let keys = credentials::list(&mut conn, scope.merchant_id).await?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use axum::http::Method;
-use service::permissions::{Role, Who, may};
+use service::permissions::{Grantee, Role, may};
 use verification::four_eyes::{Act, FourEyesScope, needs_second_person};
 
 use crate::table;
@@ -169,7 +169,7 @@ fn no_role_passes_anybody_alone_by_any_form() {
                 }
             }
         }
-        if row.action.who() == Who::Operators {
+        if row.action.who() == Grantee::Operators {
             assert!(
                 acts.is_empty(),
                 "{}: operators decide about no applicant",

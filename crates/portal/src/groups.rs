@@ -17,7 +17,7 @@ use store::flows::Flow;
 use store::groups::Group;
 use verification::group::GroupStatus;
 
-use super::flows::form::Sent;
+use super::flows::form::FormFields;
 use super::page::{Page, done, html};
 use super::routes::Routes;
 use super::session::Member;
@@ -127,7 +127,7 @@ async fn edit(
 type Pairs = Form<Vec<(String, String)>>;
 
 /// The body that the API expects.
-fn body_of(sent: &Sent) -> Map<String, Value> {
+fn body_of(sent: &FormFields) -> Map<String, Value> {
     let place = |id: &str| sent.one(&format!("place.{id}")).parse().unwrap_or(u32::MAX);
     let mut ids: Vec<&str> = sent.all("flow").collect();
     ids.sort_by_key(|id| place(id));
@@ -147,7 +147,7 @@ async fn create(
     page: Page,
     Form(pairs): Pairs,
 ) -> Result<Response, Rejection> {
-    let sent = Sent(pairs);
+    let sent = FormFields(pairs);
     match groups::make(&app, &member.caller()?, &body_of(&sent)).await {
         Ok(_) => Ok(done("/portal/groups", "created")),
         Err(problem) => render_refusal(&app, &member, page, None, &sent, problem).await,
@@ -161,7 +161,7 @@ async fn save(
     PathText(id): PathText,
     Form(pairs): Pairs,
 ) -> Result<Response, Rejection> {
-    let sent = Sent(pairs);
+    let sent = FormFields(pairs);
     let group = groups::get(&app, member.scope()?, &id).await?;
     match groups::update(&app, &member.caller()?, &id, &body_of(&sent)).await {
         Ok(_) => Ok(done("/portal/groups", "saved")),
@@ -175,7 +175,7 @@ async fn render_refusal(
     member: &Member,
     page: Page,
     group: Option<Group>,
-    sent: &Sent,
+    sent: &FormFields,
     problem: Problem,
 ) -> Result<Response, Rejection> {
     let mut faults = BTreeMap::new();

@@ -154,7 +154,11 @@ async fn make(
     Form(asked): Form<LinkForm>,
 ) -> Result<Response, Rejection> {
     let caller = member.caller()?;
-    service::caller::allowed(caller.merchant.status, caller.scope.sandbox, Family::LinkAndPoll)?;
+    service::caller::check_account_may_call(
+        caller.merchant.status,
+        caller.scope.sandbox,
+        Family::LinkAndPoll,
+    )?;
     let (group_id, flow_id) = asked.place.split_once('.').unwrap_or_default();
     let body = json!({"userId": asked.user_id.trim(), "groupId": group_id, "flowId": flow_id});
     let body = body.as_object().cloned().unwrap_or_default();

@@ -17,8 +17,8 @@ use http_server::error::Rejection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use service::caller::Caller;
-use service::idempotency::{self, Start};
-use service::monitoring::{self, Verdict, Wanted};
+use service::idempotency::{self, ClaimOutcome};
+use service::monitoring::{self, ScreeningFilter};
 use service::permissions::Action;
 use service::problem::{Family, Kind, Problem};
 use service::rates;
@@ -26,6 +26,7 @@ use service::{Shared, audit_trail};
 use store::audit::Entry;
 use store::monitoring::Screening;
 use uuid::Uuid;
+use verification::risk_assessment::RiskAssessment;
 
 use self::formatting::{outcome, score};
 use super::filters::Filters;
@@ -111,7 +112,7 @@ impl ListPage {
             .unwrap_or_default();
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let (query, label) = (text(&sought.text), text(&sought.label));
-        let wanted = Wanted {
+        let wanted = ScreeningFilter {
             text: query.as_deref(),
             currency: Currency::ALL
                 .into_iter()
@@ -143,9 +144,18 @@ impl ListPage {
 }
 
 /// The conclusion that a row of the list may show.
-fn verdict(screening: &Screening) -> Verdict {
+fn verdict(screening: &Screening) -> RiskAssessment {
     let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
-    Verdict::of(screening, &answer["exposures"])
+    assessment(screening, &answer["exposures"])
+}
+
+/// Interprets a stored screening, whose exposures are in its response or in its evidence.
+fn assessment(screening: &Screening, exposures: &Value) -> RiskAssessment {
+    let coverage = screening
+        .seen
+        .as_ref()
+        .map(|(name, bound)| (name.as_str(), *bound));
+    RiskAssessment::of_stored(screening.score, coverage, exposures)
 }
 
 async fn list(
@@ -228,10 +238,10 @@ async fn run_screening(
     asked: &ScreeningForm,
 ) -> Result<(), Refused> {
     // Every member who may do this decides, so the limit for deciders applies.
-    rates::screens(app, caller, true).await?;
+    rates::check_screening_rate(app, caller, true).await?;
     let query = monitoring::read(&body(asked))?;
     // Without an idempotency key, every press of the button starts a new screening.
-    let Start::Fresh(claim) = idempotency::start(app, caller.scope, None, "portal", b"").await? else {
+    let ClaimOutcome::Fresh(claim) = idempotency::start(app, caller.scope, None, "portal", b"").await? else {
         return Err(Problem::internal("a screening without a key was answered before").into());
     };
     let answer = monitoring::screen(app, caller, id, query, claim).await;

@@ -125,7 +125,7 @@ pub fn groups(member: Option<&Member>, here: &str) -> Vec<Group> {
     } else {
         here
     };
-    let is_account = |action: Action| matches!(action.who(), service::permissions::Who::Roles(_));
+    let is_account = |action: Action| matches!(action.who(), service::permissions::Grantee::Roles(_));
     let here = here.replace("/portal/applicants/", "/portal/queue/");
     let best = GROUPS
         .iter()

@@ -9,9 +9,9 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use serde::Deserialize;
-use service::flows::Saved;
+use service::flows::SaveOutcome;
 use service::permissions::Action;
-use service::privacy::{self, Held};
+use service::privacy::{self, PersonSummary};
 use service::problem::{Kind, Problem};
 use service::retention::{self, Outlook};
 use service::{Shared, erasure, subject_access};
@@ -119,8 +119,8 @@ async fn set_retention(
         }
     };
     match retention::set(&app, member.scope()?, flow_id, days, &member.actor()).await? {
-        Saved::Done(_) => Ok(done("/portal/privacy", "saved")),
-        Saved::Proposed => {
+        SaveOutcome::Done(_) => Ok(done("/portal/privacy", "saved")),
+        SaveOutcome::Proposed => {
             let confirms = (Action::ManageRules, "change_proposed");
             Ok(redirect_after_proposal(&app, &member, "/portal/privacy", confirms).await?)
         }
@@ -135,7 +135,7 @@ struct PersonPage {
     /// Whether a search was made.
     looked: bool,
     /// Every person whom the search may mean.
-    found: Vec<Held>,
+    found: Vec<PersonSummary>,
     error: String,
 }
 
@@ -209,14 +209,14 @@ async fn erase(
 ) -> Result<Response, Rejection> {
     let (scope, actor) = (member.scope()?, member.actor());
     let facemap_id = form.facemap_id()?;
-    let held = match privacy::held(&app, scope, facemap_id).await {
+    let held = match privacy::summarise_person(&app, scope, facemap_id).await {
         // This person was erased before. Repeating the request completes an interrupted erasure.
         Err(problem) if problem.kind() == Kind::NotFound => None,
         held => Some(held?),
     };
     let confirmation = held
         .as_ref()
-        .map_or_else(|| privacy::confirmation(facemap_id), Held::confirmation);
+        .map_or_else(|| privacy::confirmation(facemap_id), PersonSummary::confirmation);
     if form.typed.trim() != confirmation {
         let held = held.ok_or_else(|| Problem::not_found("No such person in this account"))?;
         let shown = PersonPage {

@@ -4,8 +4,8 @@
 use axum::response::Response;
 use serde::Deserialize;
 use service::Shared;
-use service::four_eyes::pages::{Members, Obstacle, Outdated, Proposed};
-use service::permissions::{Action, Who};
+use service::four_eyes::pages::{Members, Obstacle, Outdated, ProposalFacts};
+use service::permissions::{Action, Grantee};
 use service::problem::Problem;
 
 use super::flows::sentences;
@@ -32,7 +32,7 @@ impl Offer {
         page: &Page,
         member: &Member,
         members: &Members,
-        proposed: &Proposed,
+        proposed: &ProposalFacts,
         outdated: Option<Outdated>,
     ) -> Offer {
         let obstacle = members.obstacle(proposed, member.staff_id);
@@ -70,7 +70,7 @@ impl Offer {
 }
 
 /// The text key that states why a member may not confirm.
-fn obstacle_text_key(obstacle: Obstacle, proposed: &Proposed) -> &'static str {
+fn obstacle_text_key(obstacle: Obstacle, proposed: &ProposalFacts) -> &'static str {
     match obstacle {
         Obstacle::Own if proposed.about.is_some() => "second.why.let_in",
         Obstacle::Own => "second.why.own",
@@ -86,7 +86,7 @@ fn obstacle_text_key(obstacle: Obstacle, proposed: &Proposed) -> &'static str {
 
 /// The names of the roles that may perform an action.
 fn roles(page: &Page, action: Action) -> String {
-    let Who::Roles(roles) = action.who() else {
+    let Grantee::Roles(roles) = action.who() else {
         return String::new();
     };
     let names: Vec<String> = roles

@@ -11,7 +11,7 @@ use axum::routing::{MethodRouter, get, post};
 use http_server::body;
 use http_server::error::Rejection;
 use service::Shared;
-use service::permissions::{Action, Who};
+use service::permissions::{Action, Grantee};
 use service::problem::{Kind, Problem};
 use store::merchants::MerchantStatus;
 
@@ -104,7 +104,7 @@ async fn guard(action: Action, request: Request, next: Next) -> Response {
         return refused;
     }
     let (parts, sent) = request.into_parts();
-    let limit = if action.who() == Who::Anybody {
+    let limit = if action.who() == Grantee::Anybody {
         MAX_STRANGERS_FORM
     } else {
         MAX_FORM
@@ -117,7 +117,7 @@ async fn guard(action: Action, request: Request, next: Next) -> Response {
 
 /// The refusal of a request that may not continue, if any.
 fn refusal(action: Action, request: &Request) -> Option<Response> {
-    if action.who() == Who::Anybody {
+    if action.who() == Grantee::Anybody {
         return None;
     }
     let is_page = request.method() == Method::GET;
@@ -152,7 +152,7 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
         Ok(_) => {}
         Err(problem) => return Some(Rejection(problem).into_response()),
     }
-    if matches!(action.who(), Who::Roles(_)) && member.merchant.is_none() {
+    if matches!(action.who(), Grantee::Roles(_)) && member.merchant.is_none() {
         return Some(Redirect::to("/portal/account").into_response());
     }
     if !member.may(action) {
@@ -165,7 +165,7 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
         .as_ref()
         .is_some_and(|merchant| merchant.status == MerchantStatus::Suspended);
     // The pages of a suspended account remain readable, live and sandbox.
-    if is_suspended && matches!(action.who(), Who::Roles(_)) && !is_page && request.uri().path() != MODE {
+    if is_suspended && matches!(action.who(), Grantee::Roles(_)) && !is_page && request.uri().path() != MODE {
         let text = "The merchant account is suspended";
         return Some(Rejection(Problem::new(Kind::Forbidden, text)).into_response());
     }

@@ -107,7 +107,7 @@ async fn search(
     Form(asked): Form<NameQuery>,
 ) -> Result<Response, Rejection> {
     let onward = sealed::redirect_to_search(&app, &member, "/portal/screening", SEARCH, &asked).await?;
-    rates::screens(&app, &member.caller()?, member.may(Action::Decide)).await?;
+    rates::check_screening_rate(&app, &member.caller()?, member.may(Action::Decide)).await?;
     // The results page shows form errors and the reason why lists are unavailable.
     if check(&page, &asked).is_none() {
         let detail = match search_lists(&app, &member, &asked).await? {

@@ -8,8 +8,8 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
-use service::four_eyes::pages::{self, Members, Proposed};
-use service::four_eyes::{self, Answered, Change, Waiting};
+use service::four_eyes::pages::{self, Members, ProposalFacts};
+use service::four_eyes::{self, AnswerOutcome, Change, PendingProposal};
 use service::permissions::Action;
 use service::problem::{Kind, Problem};
 use service::{Shared, applicant_view};
@@ -42,7 +42,7 @@ pub fn routes(routes: Routes) -> Routes {
 }
 
 struct Row {
-    waiting: Waiting,
+    waiting: PendingProposal,
     kind: &'static str,
     who: String,
     /// The subject's name: a Flow, a listing, or a member.
@@ -74,7 +74,7 @@ struct SecondPage {
 async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let mut conn = app.db.read().await?;
-    let waiting = four_eyes::waiting(&mut conn, scope).await?;
+    let waiting = four_eyes::pending_proposals(&mut conn, scope).await?;
     let filter = Filter {
         proposed: true,
         ..Filter::default()
@@ -88,13 +88,13 @@ async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<R
         MOST_ATTEMPTS,
     )
     .await?;
-    let members: Vec<Option<Uuid>> = waiting.iter().map(|one| Proposed::from(one).about).collect();
+    let members: Vec<Option<Uuid>> = waiting.iter().map(|one| ProposalFacts::from(one).about).collect();
     let mentioned = waiting
         .iter()
         .map(|waiting| waiting.staff_id)
         .chain(members.iter().copied())
         .chain(attempts.iter().map(|attempt| attempt.proposed_by));
-    let names = applicant_view::names(&mut conn, mentioned.flatten().collect()).await?;
+    let names = applicant_view::staff_names(&mut conn, mentioned.flatten().collect()).await?;
     let colleagues = Members::of(&mut conn, scope.merchant_id).await?;
     let mut offers = Vec::with_capacity(waiting.len());
     for one in &waiting {
@@ -128,7 +128,7 @@ async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<R
         })
         .collect();
     let seen: Vec<i64> = decisions.iter().map(|decision| decision.log_id).collect();
-    applicant_view::queue_seen(&app, scope, &member.actor(), &seen).await?;
+    applicant_view::record_queue_view(&app, scope, &member.actor(), &seen).await?;
     Ok(html(SecondPage {
         page,
         rows,
@@ -143,7 +143,7 @@ fn named(page: &Page, names: &BTreeMap<Uuid, String>, staff_id: Option<Uuid>) ->
     }
 }
 
-fn link(waiting: &Waiting) -> Option<String> {
+fn link(waiting: &PendingProposal) -> Option<String> {
     match &waiting.change {
         Change::SetAside { .. } => waiting
             .log_id
@@ -197,9 +197,9 @@ async fn answer(
     let answer = (agrees, form.version()?);
     let answered = four_eyes::answer(&app.db, scope, id, answer, (by.0, &by.1)).await?;
     let key = match answered {
-        Answered::Done => "change_confirmed",
-        Answered::Adopted => "adopted",
-        Answered::Dropped => "change_rejected",
+        AnswerOutcome::Done => "change_confirmed",
+        AnswerOutcome::Adopted => "adopted",
+        AnswerOutcome::Dropped => "change_rejected",
     };
     Ok(done(HERE, key))
 }

@@ -178,7 +178,7 @@ async fn count_pending(
         merchant_id: merchant.id,
         sandbox: member.sandbox,
     };
-    let count = store::review::waiting(&mut app.db.read().await?, scope, WAITING_COUNTED).await?;
+    let count = store::review::count_pending(&mut app.db.read().await?, scope, WAITING_COUNTED).await?;
     Ok(Some(PendingCount(count)))
 }
 

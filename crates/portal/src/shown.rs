@@ -26,7 +26,7 @@ struct Flash<T> {
 pub async fn set(app: &App, member: &Member, on: &str, what: &impl Serialize) -> Result<(), Problem> {
     let kept = Flash { on: on.into(), what };
     let text = serde_json::to_string(&kept).map_err(Problem::internal)?;
-    Ok(sessions::keep_shown(&app.db, member.staff_id, member.session_id, &text).await?)
+    Ok(sessions::store_page_result(&app.db, member.staff_id, member.session_id, &text).await?)
 }
 
 /// Takes the value stored for a page, once and before it expires. A value for another page remains.
@@ -35,13 +35,14 @@ pub async fn set(app: &App, member: &Member, on: &str, what: &impl Serialize) ->
 /// 503 if the database is unavailable.
 pub async fn take<T: DeserializeOwned>(app: &App, member: &Member, on: &str) -> Result<Option<T>, Problem> {
     let (staff_id, session_id) = (member.staff_id, member.session_id);
-    let Some(shown) = portal_sessions::shown(&mut app.db.read().await?, staff_id, session_id).await? else {
+    let Some(shown) = portal_sessions::page_result(&mut app.db.read().await?, staff_id, session_id).await?
+    else {
         return Ok(None);
     };
     let kept = serde_json::from_str::<Flash<serde_json::Value>>(&shown.text).ok();
     let Some(kept) = kept.filter(|kept| kept.on == on) else {
         return Ok(None);
     };
-    let is_first = sessions::forget_shown(&app.db, session_id, &shown).await?;
+    let is_first = sessions::take_page_result(&app.db, session_id, &shown).await?;
     Ok(serde_json::from_value(kept.what).ok().filter(|_| is_first))
 }

@@ -234,7 +234,7 @@ async fn test(
     PathText(id): PathText,
 ) -> Result<Response, Rejection> {
     let flow = flow(&app, &member, &id).await?;
-    let event = webhooks::test(&app.db, member.scope()?, flow.id).await?;
+    let event = webhooks::send_test(&app.db, member.scope()?, flow.id).await?;
     Ok(done(&format!("/portal/webhooks/events/{event}"), "tested"))
 }
 

@@ -5,8 +5,8 @@
 
 use smallvec::SmallVec;
 
-use crate::distance::{self, Side, Signature};
-use crate::name::{Kind, Name, NamePart, Token};
+use crate::distance::{self, Signature, WordForms};
+use crate::name::{Name, NamePart, Token, TokenKind};
 use crate::tables::{self, LegalForm};
 use crate::text::Script;
 
@@ -60,7 +60,7 @@ const INITIAL_SIMILARITY: f32 = 0.9;
 /// Similarity of a given name to its short form or variant.
 const VARIANT_SIMILARITY: f32 = 0.88;
 /// Factor for two words written as one.
-const JOINED: f32 = 0.97;
+const JOINED_WORDS_FACTOR: f32 = 0.97;
 
 /// Compares a query's name with a candidate's.
 pub(crate) fn compare(query: &Name, candidate: &Name) -> Comparison {
@@ -94,8 +94,8 @@ pub(crate) fn compare_with(
     found
 }
 
-fn side(token: &Token) -> Side<'_> {
-    Side {
+fn side(token: &Token) -> WordForms<'_> {
+    WordForms {
         text: &token.text,
         sound: &token.sound,
         script: token.script,
@@ -111,7 +111,7 @@ pub(crate) fn token_similarity(a: &Token, b: &Token, person: bool) -> f32 {
     if a.text == b.text {
         return 1.0;
     }
-    if a.kind != Kind::Word || b.kind != Kind::Word {
+    if a.kind != TokenKind::Word || b.kind != TokenKind::Word {
         return 0.0;
     }
     let alike = distance::similarity(&side(a), &side(b));
@@ -240,7 +240,7 @@ fn joined(parts: &[Token], one: &Token) -> Option<f32> {
     let words = parts
         .iter()
         .chain([one])
-        .all(|t| matches!(t.kind, Kind::Word | Kind::Particle));
+        .all(|t| matches!(t.kind, TokenKind::Word | TokenKind::Particle));
     if !words || len.abs_diff(one.text.len()) > 2 || one.text.len() < 4 {
         return None;
     }
@@ -252,22 +252,22 @@ fn joined(parts: &[Token], one: &Token) -> Option<f32> {
     let sound: String = parts.iter().map(|t| &*t.sound).collect();
     let script = parts[0].script;
     let alike = distance::similarity(
-        &Side {
+        &WordForms {
             text: &text,
             sound: &sound,
             script,
             signature,
         },
         &side(one),
-    ) * JOINED;
+    ) * JOINED_WORDS_FACTOR;
     (alike >= 0.75).then_some(alike)
 }
 
 /// Matches initials of one name to words of the other. Family names come last.
 fn initials(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &mut SmallVec<[Pair; 8]>) {
     let stands_for = |initial: &Token, word: &Token| {
-        initial.kind == Kind::Initial
-            && word.kind == Kind::Word
+        initial.kind == TokenKind::Initial
+            && word.kind == TokenKind::Word
             && word.text.as_bytes()[0] == initial.text.as_bytes()[0]
     };
     for family in [false, true] {
@@ -323,7 +323,7 @@ fn sums(query: &Name, candidate: &Name, pairs: &[Pair]) -> Sums {
     let left = |tokens: &[Token], free: &[bool]| {
         let open = tokens.iter().zip(free).filter(|(_, f)| **f).map(|(t, _)| t);
         open.fold((0.0, 0.0), |(left, surplus), t| match t.kind {
-            Kind::Particle => (left, surplus + t.surplus),
+            TokenKind::Particle => (left, surplus + t.surplus),
             _ => (left + t.weight, surplus + t.surplus),
         })
     };
@@ -361,7 +361,7 @@ fn weigh(query: &Name, candidate: &Name, pairs: &[Pair]) -> f32 {
 /// name.
 fn raise_single_word_costs(query: &Name, candidate: &Name, pairs: &[Pair], costs: &mut Costs) {
     let mut words = pairs.iter().filter(|p| {
-        let word = |t: &Token| t.kind == Kind::Word && t.weight > 0.5;
+        let word = |t: &Token| t.kind == TokenKind::Word && t.weight > 0.5;
         query.tokens[p.query.0..p.query.0 + p.query.1].iter().any(word) && p.similarity > 0.0
     });
     let (Some(pair), None) = (words.next(), words.next()) else {
@@ -396,7 +396,7 @@ fn compare_without_spaces(query: &Name, candidate: &Name) -> Option<Comparison> 
         let mut words = one
             .tokens
             .iter()
-            .filter(|t| t.kind == Kind::Word && t.surplus > 0.3);
+            .filter(|t| t.kind == TokenKind::Word && t.surplus > 0.3);
         let only = words.next().filter(|_| words.next().is_none());
         many.acronym.len() >= 3 && only.is_some_and(|t| t.text == many.acronym)
     };
@@ -432,19 +432,19 @@ fn compare_without_spaces(query: &Name, candidate: &Name) -> Option<Comparison> 
         if ct.len().min(qt.len()) < 4 {
             continue;
         }
-        let a = Side {
+        let a = WordForms {
             text: &qt,
             sound: &qs,
             script: script(q),
             signature: joined_signature(q),
         };
-        let b = Side {
+        let b = WordForms {
             text: &ct,
             sound: &cs,
             script: script(c),
             signature: joined_signature(c),
         };
-        best = best.max(distance::similarity(&a, &b) * JOINED);
+        best = best.max(distance::similarity(&a, &b) * JOINED_WORDS_FACTOR);
     }
     (best >= 0.8).then(|| all(best))
 }
@@ -455,9 +455,12 @@ fn exchanged_bin(query: &Name, candidate: &Name) -> bool {
         let at = name
             .tokens
             .iter()
-            .position(|t| t.kind == Kind::Particle && &*t.text == "bin")?;
-        let son = name.tokens[..at].iter().rev().find(|t| t.kind == Kind::Word)?;
-        let father = name.tokens[at + 1..].iter().find(|t| t.kind == Kind::Word)?;
+            .position(|t| t.kind == TokenKind::Particle && &*t.text == "bin")?;
+        let son = name.tokens[..at]
+            .iter()
+            .rev()
+            .find(|t| t.kind == TokenKind::Word)?;
+        let father = name.tokens[at + 1..].iter().find(|t| t.kind == TokenKind::Word)?;
         Some((son, father))
     }
     let (Some((a, b)), Some((x, y))) = (around_bin(query), around_bin(candidate)) else {

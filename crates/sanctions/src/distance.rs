@@ -153,7 +153,7 @@ impl Signature {
 }
 
 /// A word with the forms that [`similarity`] needs.
-pub(crate) struct Side<'a> {
+pub(crate) struct WordForms<'a> {
     pub(crate) text: &'a str,
     pub(crate) sound: &'a str,
     pub(crate) script: Script,
@@ -161,7 +161,7 @@ pub(crate) struct Side<'a> {
 }
 
 /// Similarity of two words, 0–1; 0 if their distance exceeds the budget.
-pub(crate) fn similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
+pub(crate) fn similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     if a.text == b.text {
         return 1.0;
     }
@@ -205,7 +205,7 @@ fn one_slip(a: &[u8], b: &[u8]) -> bool {
 
 /// Similarity if a word is Arabic or Hebrew, which omit short vowels. Two such words compare by spelling. Against
 /// another alphabet, consonants count, and long vowels, which are romanised as `y`, `w` and `a`.
-fn abjad_similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
+fn abjad_similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     if a.script == b.script {
         let limit = budget(a.text.len().min(b.text.len()) + 1);
         return edit_cost(a.text, b.text, limit).map_or(0.0, |c| 1.0 - f32::from(c) * 0.025);
@@ -270,13 +270,13 @@ mod tests {
         let side = |text: &str| (text.to_owned(), text::sound(text));
         let (a, b) = (side(a), side(b));
         similarity(
-            &Side {
+            &WordForms {
                 text: &a.0,
                 sound: &a.1,
                 script: Script::Alphabetic,
                 signature: Signature::of(&a.1),
             },
-            &Side {
+            &WordForms {
                 text: &b.0,
                 sound: &b.1,
                 script: Script::Alphabetic,
@@ -320,13 +320,13 @@ mod tests {
             let w = &crate::text::words(written)[0];
             let (ws, ss) = (text::sound(&w.text), text::sound(spoken));
             similarity(
-                &Side {
+                &WordForms {
                     text: &w.text,
                     sound: &ws,
                     script: w.script,
                     signature: Signature::of(&ws),
                 },
-                &Side {
+                &WordForms {
                     text: spoken,
                     sound: &ss,
                     script: Script::Alphabetic,

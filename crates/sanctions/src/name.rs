@@ -12,7 +12,7 @@ const MAX_TOKENS: usize = 60;
 
 /// The class of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// An ordinary word.
     Word,
     /// One letter of a person's name.
@@ -43,7 +43,7 @@ pub(crate) struct Token {
     /// The original text, for Han and Hangul only.
     pub(crate) original: Box<str>,
     pub(crate) script: Script,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) role: NamePart,
     /// Weight of the token if it matches or is contradicted.
     pub(crate) weight: f32,
@@ -107,8 +107,8 @@ pub(crate) fn prepare(name: &str, schema: Schema, parts: &KnownNameParts) -> Opt
     (!prepared.tokens.is_empty()).then_some(prepared)
 }
 
-fn token(word: Word, kind: Kind, weight: f32, surplus: f32) -> Token {
-    let sound = if kind == Kind::Number {
+fn token(word: Word, kind: TokenKind, weight: f32, surplus: f32) -> Token {
+    let sound = if kind == TokenKind::Number {
         word.text.clone()
     } else {
         text::sound(&word.text)
@@ -149,7 +149,7 @@ fn prepare_person(words: Vec<Word>, parts: &KnownNameParts) -> Name {
         push_person_word(word, mixed_case, &mut tokens);
         for token in &mut tokens[first..] {
             token.role = role;
-            if role == NamePart::Family && token.kind == Kind::Word {
+            if role == NamePart::Family && token.kind == TokenKind::Word {
                 token.weight = 1.3;
             }
         }
@@ -157,7 +157,7 @@ fn prepare_person(words: Vec<Word>, parts: &KnownNameParts) -> Name {
     // A repeated word counts once.
     let mut unique: Vec<Token> = Vec::with_capacity(tokens.len());
     for token in tokens {
-        if token.kind != Kind::Word || !unique.iter().any(|t| t.text == token.text) {
+        if token.kind != TokenKind::Word || !unique.iter().any(|t| t.text == token.text) {
             unique.push(token);
         }
     }
@@ -176,7 +176,7 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
     }
     let text = word.text.as_str();
     if text.len() == 1 && word.script == Script::Alphabetic {
-        return tokens.push(token(word, Kind::Initial, 0.8, 0.1));
+        return tokens.push(token(word, TokenKind::Initial, 0.8, 0.1));
     }
     // In a name of otherwise mixed case, "JC" means two initials.
     let vowels = text
@@ -188,7 +188,7 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
                 text: letter.into(),
                 ..word.clone()
             };
-            tokens.push(token(letter, Kind::Initial, 0.8, 0.1));
+            tokens.push(token(letter, TokenKind::Initial, 0.8, 0.1));
         }
         return;
     }
@@ -201,7 +201,7 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
                 text: "abd".into(),
                 ..word
             },
-            Kind::Word,
+            TokenKind::Word,
             0.4,
             0.1,
         ));
@@ -216,11 +216,11 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
                 text: "abd".into(),
                 ..word.clone()
             },
-            Kind::Word,
+            TokenKind::Word,
             0.4,
             0.1,
         ));
-        return tokens.push(token(Word { text: rest, ..word }, Kind::Word, 1.0, 1.0));
+        return tokens.push(token(Word { text: rest, ..word }, TokenKind::Word, 1.0, 1.0));
     }
     if let Some(class) = tables::PARTICLES.get(text) {
         return tokens.push(token(
@@ -228,15 +228,15 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
                 text: (*class).into(),
                 ..word
             },
-            Kind::Particle,
+            TokenKind::Particle,
             0.2,
             0.05,
         ));
     }
     if tables::HONORIFICS.contains(text) {
-        return tokens.push(token(word, Kind::Particle, 0.2, 0.05));
+        return tokens.push(token(word, TokenKind::Particle, 0.2, 0.05));
     }
-    tokens.push(token(word, Kind::Word, 1.0, 1.0));
+    tokens.push(token(word, TokenKind::Word, 1.0, 1.0));
 }
 
 fn prepare_organisation(words: Vec<Word>, schema: Schema) -> Name {
@@ -266,7 +266,7 @@ fn prepare_organisation(words: Vec<Word>, schema: Schema) -> Name {
                     text: number.to_string(),
                     ..word
                 },
-                Kind::Number,
+                TokenKind::Number,
                 1.3,
                 1.6,
             ));
@@ -282,27 +282,27 @@ fn prepare_organisation(words: Vec<Word>, schema: Schema) -> Name {
         let word = Word { text, ..word };
         let text = word.text.as_str();
         tokens.push(if tables::STOPWORDS.contains(text) {
-            token(word, Kind::Particle, 0.1, 0.02)
+            token(word, TokenKind::Particle, 0.1, 0.02)
         } else if tables::COUNTRY_WORDS.contains(text) {
-            token(word, Kind::Word, 1.0, 0.3)
+            token(word, TokenKind::Word, 1.0, 0.3)
         } else if tables::GENERIC_WORDS.contains(text) {
-            token(word, Kind::Word, 0.6, 0.8)
+            token(word, TokenKind::Word, 0.6, 0.8)
         } else {
-            token(word, Kind::Word, 1.0, 1.0)
+            token(word, TokenKind::Word, 1.0, 1.0)
         });
     }
-    if !tokens.iter().any(|t| t.kind == Kind::Word) {
+    if !tokens.iter().any(|t| t.kind == TokenKind::Word) {
         // If only legal forms and numbers exist, they are the name.
         let rest = std::mem::take(&mut tokens);
         tokens = taken
             .into_iter()
-            .map(|w| token(w, Kind::Word, 1.0, 1.0))
+            .map(|w| token(w, TokenKind::Word, 1.0, 1.0))
             .collect();
         tokens.extend(rest);
         forms.clear();
     }
     let mut name = finish(tokens, forms, false);
-    let letters = |t: &&Token| t.kind == Kind::Word;
+    let letters = |t: &&Token| t.kind == TokenKind::Word;
     if name.tokens.iter().filter(letters).count() >= 3 {
         let initials: String = name
             .tokens
@@ -351,13 +351,16 @@ fn number(words: &[Word]) -> Option<(usize, u32)> {
 
 fn finish(mut tokens: Vec<Token>, forms: Vec<LegalForm>, person: bool) -> Name {
     tokens.truncate(MAX_TOKENS);
-    if !tokens.iter().any(|t| matches!(t.kind, Kind::Word | Kind::Number)) {
+    if !tokens
+        .iter()
+        .any(|t| matches!(t.kind, TokenKind::Word | TokenKind::Number))
+    {
         // If only particles or initials exist, they are the name.
         for token in &mut tokens {
             token.weight = 1.0;
             token.surplus = 1.0;
-            if token.kind == Kind::Particle {
-                token.kind = Kind::Word;
+            if token.kind == TokenKind::Particle {
+                token.kind = TokenKind::Word;
             }
         }
     }

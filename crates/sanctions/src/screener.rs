@@ -19,7 +19,7 @@ use self::spelling::{
 use crate::compare::{self, ORGANISATION, PERSON};
 use crate::entity::{Entity, Schema, push_unique};
 use crate::import::List;
-use crate::name::{Kind, Name, Token};
+use crate::name::{Name, Token, TokenKind};
 use crate::query::{Query, QueryError};
 use crate::score::{self, BestName, MAX_QUALIFIER_GAIN};
 use crate::subject::{Subject, sorted_words};
@@ -257,7 +257,7 @@ impl Screener {
                     let person = name.person && candidate.person;
                     let comparison = compare::compare_with(name, candidate, |i, j| {
                         let (a, b) = (&name.tokens[i], &candidate.tokens[j]);
-                        if words[j] == NO_WORD || a.kind != Kind::Word || person != name.person {
+                        if words[j] == NO_WORD || a.kind != TokenKind::Word || person != name.person {
                             return compare::token_similarity(a, b, person);
                         }
                         let known = memo.0[i].entry(words[j]);
@@ -454,17 +454,16 @@ impl Screener {
         for len in 2..=4 {
             for span in (0..name.tokens.len().saturating_sub(len - 1)).map(|i| i..i + len) {
                 let tokens = &name.tokens[span.clone()];
-                if tokens
-                    .iter()
-                    .any(|t| !matches!(t.kind, Kind::Word | Kind::Particle) || !t.original.is_empty())
-                {
+                if tokens.iter().any(|t| {
+                    !matches!(t.kind, TokenKind::Word | TokenKind::Particle) || !t.original.is_empty()
+                }) {
                     continue;
                 }
                 let text: String = tokens.iter().map(|t| &*t.text).collect();
                 if (4..=40).contains(&text.len()) {
                     let sound: String = tokens.iter().map(|t| &*t.sound).collect();
                     let token = Token {
-                        kind: Kind::Word,
+                        kind: TokenKind::Word,
                         ..respelled(&tokens[0], &text, sound)
                     };
                     units.push(LookupUnit {
@@ -504,7 +503,7 @@ impl Screener {
         let mut unused = FxHashMap::default();
         let known = known.unwrap_or(&mut unused);
         let mut found: Vec<u32> = self.by_text.get(&token.text).cloned().unwrap_or_default();
-        if token.kind == Kind::Word {
+        if token.kind == TokenKind::Word {
             let skeleton = text::skeleton(&token.sound);
             let mut keys: Vec<&'a [u32]> = Vec::new();
             let mut put = |words: Option<&'a Vec<u32>>| keys.extend(words.map(Vec::as_slice));
@@ -545,7 +544,7 @@ fn readings(entity: &Entity) -> Vec<Subject> {
 
 /// Positions of the tokens by which a name is indexed: its words, else its numbers, else all tokens.
 fn indexed_places(name: &Name) -> Vec<usize> {
-    let of = |kinds: &[Kind]| -> Vec<usize> {
+    let of = |kinds: &[TokenKind]| -> Vec<usize> {
         let places = name
             .tokens
             .iter()
@@ -553,13 +552,13 @@ fn indexed_places(name: &Name) -> Vec<usize> {
             .filter(|(_, t)| kinds.contains(&t.kind));
         places.map(|(i, _)| i).collect()
     };
-    let words = of(&[Kind::Word]);
+    let words = of(&[TokenKind::Word]);
     if !words.is_empty() {
         return words;
     }
-    let numbers = of(&[Kind::Number]);
+    let numbers = of(&[TokenKind::Number]);
     if numbers.is_empty() {
-        of(&[Kind::Initial, Kind::Particle])
+        of(&[TokenKind::Initial, TokenKind::Particle])
     } else {
         numbers
     }
@@ -579,9 +578,9 @@ fn best_possible_score(name: &Name, covers: u64) -> f32 {
                 words += 1;
             }
             // Initials and particles may match without a lookup.
-            Kind::Initial | Kind::Particle => shared += token.weight,
-            Kind::Number => shared += token.weight,
-            Kind::Word => missing += token.surplus,
+            TokenKind::Initial | TokenKind::Particle => shared += token.weight,
+            TokenKind::Number => shared += token.weight,
+            TokenKind::Word => missing += token.surplus,
         }
     }
     let cost = match (name.person, words) {

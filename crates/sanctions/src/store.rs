@@ -231,7 +231,7 @@ impl ListStore {
                 report: Box::new(report),
             });
         }
-        report.digest = self.put(&list)?;
+        report.digest = self.activate(&list)?;
         self.write_report(&LastImport::of(&report, None));
         Ok(report)
     }
@@ -270,7 +270,7 @@ impl ListStore {
 
     /// Activates a list without checking the guards, for example the sandbox's demo list. Returns the list's
     /// digest.
-    pub fn put(&self, list: &List) -> Result<String, StoreError> {
+    pub fn activate(&self, list: &List) -> Result<String, StoreError> {
         let path = self.path(&list.name);
         let mut hash = Sha256::new();
         let mut lines = Vec::new();

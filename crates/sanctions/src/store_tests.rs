@@ -109,7 +109,7 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
         BTreeMap::from([("invented".to_owned(), wanted)])
     };
     // Another list in the folder is ignored.
-    stores[0].put(&crate::demo_list()).unwrap();
+    stores[0].activate(&crate::demo_list()).unwrap();
     let loaded = stores[0].load_exactly(&wanted(&first)).unwrap();
     assert_eq!(loaded.lists().keys().collect::<Vec<_>>(), ["invented"]);
     let newer = stores[1]
@@ -149,7 +149,7 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
 fn damaged_and_old_lists_are_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let store = ListStore::open(folder.path(), DEFAULT_MAX_AGE).unwrap();
-    store.put(&crate::demo_list()).unwrap();
+    store.activate(&crate::demo_list()).unwrap();
     assert!(store.load().is_ok() && store.check_fresh().is_ok());
 
     let strict = ListStore::open(folder.path(), Duration::from_millis(1)).unwrap();

@@ -126,7 +126,7 @@ pub(crate) fn sorted_name_words(name: &str, schema: Schema) -> Option<String> {
     name::prepare(name, schema, &KnownNameParts::default()).map(|n| sorted_words(&n))
 }
 
-/// The [`exact_form`] of a prepared name.
+/// The [`sorted_name_words`] of a prepared name.
 pub(crate) fn sorted_words(name: &Name) -> String {
     let mut words: Vec<&str> = name.tokens.iter().map(|t| &*t.text).collect();
     words.sort_unstable();

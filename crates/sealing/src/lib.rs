@@ -9,7 +9,7 @@ use aes_gcm_siv::{Aes256GcmSiv, KeyInit as _, Nonce};
 /// Sealing failed because the bytes are longer than 64 GiB; or opening failed because key, nonce or
 /// associated data differ from those of sealing, or the bytes were changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refused;
+pub struct SealingError;
 
 /// A key that is ready for use. It is wiped from memory on drop.
 pub struct Cipher(Aes256GcmSiv);
@@ -34,12 +34,14 @@ impl Cipher {
         nonce: [u8; Self::NONCE],
         associated: &[u8],
         plain: &[u8],
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, SealingError> {
         let payload = Payload {
             msg: plain,
             aad: associated,
         };
-        self.0.encrypt(&Nonce::from(nonce), payload).map_err(|_| Refused)
+        self.0
+            .encrypt(&Nonce::from(nonce), payload)
+            .map_err(|_| SealingError)
     }
 
     /// Opens bytes that were sealed under the same key, nonce and associated data.
@@ -48,12 +50,14 @@ impl Cipher {
         nonce: [u8; Self::NONCE],
         associated: &[u8],
         sealed: &[u8],
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, SealingError> {
         let payload = Payload {
             msg: sealed,
             aad: associated,
         };
-        self.0.decrypt(&Nonce::from(nonce), payload).map_err(|_| Refused)
+        self.0
+            .decrypt(&Nonce::from(nonce), payload)
+            .map_err(|_| SealingError)
     }
 }
 
@@ -85,14 +89,14 @@ mod tests {
         assert_eq!(cipher.open(nonce, &[1], &sealed).unwrap(), plain);
         assert_eq!(
             cipher.open(nonce, &[2], &sealed),
-            Err(Refused),
+            Err(SealingError),
             "other associated data"
         );
         for at in 0..sealed.len() {
             let mut changed = sealed.clone();
             changed[at] ^= 1;
-            assert_eq!(cipher.open(nonce, &[1], &changed), Err(Refused), "byte {at}");
+            assert_eq!(cipher.open(nonce, &[1], &changed), Err(SealingError), "byte {at}");
         }
-        assert_eq!(cipher.open(nonce, &[1], &sealed[..15]), Err(Refused));
+        assert_eq!(cipher.open(nonce, &[1], &sealed[..15]), Err(SealingError));
     }
 }

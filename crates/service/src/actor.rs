@@ -33,7 +33,7 @@ impl<'a> By<'a> {
 }
 
 /// A proposer's name in the audit trail; `None`: the command line.
-pub fn named(staff_id: Option<Uuid>) -> String {
+pub fn actor_name(staff_id: Option<Uuid>) -> String {
     staff_id.map_or_else(
         || By::COMMAND_LINE.actor.to_owned(),
         |staff_id| format!("staff:{staff_id}"),

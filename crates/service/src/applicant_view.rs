@@ -16,7 +16,7 @@ use uuid::Uuid;
 use verification::screening::StoredScreening;
 
 use super::attempt_detail::{Detail, SimilarFace};
-use super::dispositions::{self, Concluded};
+use super::dispositions::{self, HitConclusion};
 use super::{App, reviews, suppressions};
 use crate::actor::staff_id;
 use crate::problem::Problem;
@@ -43,7 +43,7 @@ pub struct View {
     /// Notes, oldest first.
     pub notes: Vec<Note>,
     /// Dispositions of the hits, oldest first.
-    pub concluded: Vec<Concluded>,
+    pub concluded: Vec<HitConclusion>,
     /// A decision that awaits a second person.
     pub proposal: Option<Proposal>,
     /// Whether decisions need a second person.
@@ -64,7 +64,7 @@ pub struct View {
     /// that they do not concern this attempt.
     pub suppressions: Option<Vec<Suppression>>,
     /// The people with similar faces, nearest first.
-    pub near: Vec<Near>,
+    pub near: Vec<SimilarPerson>,
     /// Names of the mentioned members of staff.
     pub staff: BTreeMap<Uuid, String>,
     /// Names of the mentioned Groups that still exist.
@@ -72,7 +72,7 @@ pub struct View {
 }
 
 /// A person whose face is similar to the attempt's.
-pub struct Near {
+pub struct SimilarPerson {
     /// The person's current facemap id.
     pub facemap_id: Uuid,
     /// Similarity, 0–100.
@@ -104,7 +104,7 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         flow: store::flows::get(&mut conn, scope, attempt.flow_id).await?,
         decisions: attempts::decisions(&mut conn, scope, &attempt).await?,
         notes: review::notes(&mut conn, scope, &attempt).await?,
-        asks_two: reviews::asks_two(&mut conn, scope, &attempt).await?,
+        asks_two: reviews::approval_needs_second_person(&mut conn, scope, &attempt).await?,
         claim: review::claim_of(&mut conn, scope, log_id).await?,
         version: reviews::version(&attempt, proposal.as_ref(), &concluded),
         concluded,
@@ -112,7 +112,7 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         registrations: registrations::of_facemap(&mut conn, scope, facemap_id).await?,
         attempts: attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?,
         suppressions: suppressions::of_attempt(&mut conn, scope, facemap_id, detail.face_proven).await?,
-        near: near(&mut conn, scope, &detail.similar).await?,
+        near: similar_people(&mut conn, scope, &detail.similar).await?,
         detail,
         staff: BTreeMap::new(),
         groups: BTreeMap::new(),
@@ -120,7 +120,7 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         person,
         attempt,
     };
-    view.staff = names(&mut conn, view.mentioned()).await?;
+    view.staff = staff_names(&mut conn, view.mentioned()).await?;
     let of_registrations = view.registrations.iter().filter_map(|found| found.grouping_id);
     let mentioned = of_registrations.chain(view.attempt.grouping_id).collect();
     view.groups = group_names(&mut conn, scope, mentioned).await?;
@@ -130,19 +130,23 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         true => json!({}),
         false => json!({ "similar": also }),
     };
-    seen(app, scope, actor, &log_id.to_string(), &looked_at).await?;
+    record_view(app, scope, actor, &log_id.to_string(), &looked_at).await?;
     Ok(view)
 }
 
 /// The people behind similar faces. People who were erased since are left out.
-async fn near(conn: &mut Conn, scope: Scope, similar: &[SimilarFace]) -> Result<Vec<Near>, Problem> {
+async fn similar_people(
+    conn: &mut Conn,
+    scope: Scope,
+    similar: &[SimilarFace],
+) -> Result<Vec<SimilarPerson>, Problem> {
     let mut found = Vec::new();
     for face in similar {
         let Some(person) = people::resolve(conn, scope, face.facemap_id).await? else {
             continue;
         };
-        let known = super::people::known_by(conn, scope, &person).await?;
-        found.push(Near {
+        let known = super::people::identifying_attempt(conn, scope, &person).await?;
+        found.push(SimilarPerson {
             facemap_id: person.facemap_id,
             similarity: face.similarity,
             name: known
@@ -159,7 +163,7 @@ async fn near(conn: &mut Conn, scope: Scope, similar: &[SimilarFace]) -> Result<
 
 /// Records in the audit trail that a member viewed personal data: an attempt, a person, or one file of an
 /// attempt.
-pub async fn seen(
+pub async fn record_view(
     app: &App,
     scope: Scope,
     actor: &str,
@@ -185,7 +189,7 @@ const LAST_ROWS: i64 = 50;
 
 /// Records a view of a page of the queue, which shows the merchant's labels for applicants. Reloading a page
 /// adds no row.
-pub async fn queue_seen(app: &App, scope: Scope, actor: &str, log_ids: &[i64]) -> Result<(), Problem> {
+pub async fn record_queue_view(app: &App, scope: Scope, actor: &str, log_ids: &[i64]) -> Result<(), Problem> {
     if log_ids.is_empty() {
         return Ok(());
     }
@@ -214,7 +218,7 @@ pub async fn queue_seen(app: &App, scope: Scope, actor: &str, log_ids: &[i64]) -
 }
 
 /// The names of members of staff. Those who no longer exist are left out.
-pub async fn names(conn: &mut Conn, ids: Vec<Uuid>) -> Result<BTreeMap<Uuid, String>, Problem> {
+pub async fn staff_names(conn: &mut Conn, ids: Vec<Uuid>) -> Result<BTreeMap<Uuid, String>, Problem> {
     let mut names = BTreeMap::new();
     for id in ids {
         if !names.contains_key(&id)

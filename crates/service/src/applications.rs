@@ -53,7 +53,7 @@ pub struct Application {
 
 /// An operator's decision on an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ApplicationDecision {
     /// Live keys start to work.
     Approve,
     /// Rejects the application, with a reason; it may be submitted again.
@@ -63,19 +63,19 @@ pub enum Verdict {
 }
 
 /// The status after a decision; `None` if the decision is not possible.
-pub fn after(status: MerchantStatus, verdict: Verdict) -> Option<MerchantStatus> {
+pub fn status_after(status: MerchantStatus, verdict: ApplicationDecision) -> Option<MerchantStatus> {
     use MerchantStatus::{Approved, Draft, Rejected, Submitted, Suspended};
     match (status, verdict) {
         // An operator may approve a known merchant without an application.
-        (Draft | Submitted | Rejected | Suspended, Verdict::Approve) => Some(Approved),
-        (Submitted, Verdict::Reject) => Some(Rejected),
-        (Approved, Verdict::Suspend) => Some(Suspended),
+        (Draft | Submitted | Rejected | Suspended, ApplicationDecision::Approve) => Some(Approved),
+        (Submitted, ApplicationDecision::Reject) => Some(Rejected),
+        (Approved, ApplicationDecision::Suspend) => Some(Suspended),
         _ => None,
     }
 }
 
 /// Whether an application may be changed and submitted.
-pub fn is_open(status: MerchantStatus) -> bool {
+pub fn is_editable(status: MerchantStatus) -> bool {
     matches!(status, MerchantStatus::Draft | MerchantStatus::Rejected)
 }
 
@@ -165,7 +165,7 @@ pub async fn save(
     profile: Profile,
     actor: &str,
 ) -> Result<Outcome<()>, Problem> {
-    keep(app, merchant_id, profile, actor, false).await
+    save_profile(app, merchant_id, profile, actor, false).await
 }
 
 /// Saves the profile and submits the application.
@@ -175,10 +175,10 @@ pub async fn submit(
     profile: Profile,
     actor: &str,
 ) -> Result<Outcome<()>, Problem> {
-    keep(app, merchant_id, profile, actor, true).await
+    save_profile(app, merchant_id, profile, actor, true).await
 }
 
-async fn keep(
+async fn save_profile(
     app: &App,
     merchant_id: Uuid,
     profile: Profile,
@@ -195,7 +195,7 @@ async fn keep(
         let merchant = merchants::get_for_update(tx, merchant_id)
             .await?
             .ok_or_else(no_account)?;
-        if !is_open(merchant.status) {
+        if !is_editable(merchant.status) {
             let text = "The application was submitted and cannot be changed now";
             return Err(Problem::new(Kind::Conflict, text));
         }
@@ -216,12 +216,12 @@ async fn keep(
 pub async fn decide(
     app: &App,
     merchant_id: Uuid,
-    verdict: Verdict,
+    verdict: ApplicationDecision,
     reason: Option<&str>,
     actor: &str,
 ) -> Result<MerchantStatus, Problem> {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
-    if verdict != Verdict::Approve && reason.is_none() {
+    if verdict != ApplicationDecision::Approve && reason.is_none() {
         return Err(Problem::invalid("Enter a reason. The merchant sees it"));
     }
     if reason.is_some_and(|reason| reason.chars().count() > 1_000) {
@@ -231,7 +231,7 @@ pub async fn decide(
         let merchant = merchants::get_for_update(tx, merchant_id)
             .await?
             .ok_or_else(no_account)?;
-        let status = after(merchant.status, verdict).ok_or_else(|| {
+        let status = status_after(merchant.status, verdict).ok_or_else(|| {
             let text = format!(
                 "The account is {}: this cannot be decided now",
                 merchant.status.as_str()
@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn verdicts_have_their_places() {
+        use ApplicationDecision::{Approve, Reject, Suspend};
         use MerchantStatus::{Approved, Draft, Rejected, Submitted, Suspended};
-        use Verdict::{Approve, Reject, Suspend};
         for (status, verdict, expected) in [
             (Draft, Approve, Some(Approved)),
             (Draft, Reject, None),
@@ -277,7 +277,7 @@ mod tests {
             (Suspended, Reject, None),
             (Suspended, Suspend, None),
         ] {
-            assert_eq!(after(status, verdict), expected, "{status:?} {verdict:?}");
+            assert_eq!(status_after(status, verdict), expected, "{status:?} {verdict:?}");
         }
     }
 

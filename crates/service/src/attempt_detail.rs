@@ -41,7 +41,7 @@ pub struct Detail {
     /// Milliseconds per stage.
     pub timing_ms: BTreeMap<String, f64>,
     /// The measures of the engines.
-    pub seen: Seen,
+    pub seen: Measures,
     /// Sanctions hits that did not count, because a reviewer found earlier that they do not mean this person.
     pub suppressed: Vec<ScreeningHit>,
     /// The score from which a list entry matched, 0–1.
@@ -118,15 +118,15 @@ pub struct SimilarFace {
 /// The measures of the engines.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Seen {
+pub struct Measures {
     /// Every submitted picture, by its field (`passportFront`, `selfie`, …).
-    pub pictures: BTreeMap<String, PictureSeen>,
+    pub pictures: BTreeMap<String, PictureMeasures>,
     /// The passive liveness check of the selfie.
-    pub liveness: Option<LivenessSeen>,
+    pub liveness: Option<LivenessMeasures>,
     /// The documents, in the order of the submission.
-    pub documents: Vec<DocumentSeen>,
+    pub documents: Vec<DocumentMeasures>,
     /// Submitted data compared with the documents' data, whether or not the Flow requires it.
-    pub fields: Vec<FieldSeen>,
+    pub fields: Vec<FieldComparison>,
     /// The similarity from which faces match.
     pub match_threshold: f32,
     /// The similarity from which, up to the match threshold, a person reviews the attempt.
@@ -136,7 +136,7 @@ pub struct Seen {
 /// One picture. Boxes are left, top, width, height as fractions of the upright picture, 0–1.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct PictureSeen {
+pub struct PictureMeasures {
     /// `processed`, or why it could not be decoded.
     pub state: String,
     /// `image/jpeg`, …
@@ -152,11 +152,11 @@ pub struct PictureSeen {
     /// Quality issues: code and advice.
     pub issues: Vec<(String, String)>,
     /// The faces on it, largest first.
-    pub faces: Vec<FaceSeen>,
+    pub faces: Vec<FaceMeasures>,
     /// The text lines that were read.
-    pub lines: Vec<LineSeen>,
+    pub lines: Vec<RecordedLine>,
     /// The machine-readable zone.
-    pub mrz: Option<MrzSeen>,
+    pub mrz: Option<MrzMeasures>,
     /// Each barcode's symbology and the kind of its payload.
     pub barcodes: Vec<String>,
 }
@@ -164,7 +164,7 @@ pub struct PictureSeen {
 /// One face.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FaceSeen {
+pub struct FaceMeasures {
     /// Its position.
     #[serde(rename = "box")]
     pub bounds: [f32; 4],
@@ -180,7 +180,7 @@ pub struct FaceSeen {
 
 /// One line of text.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct LineSeen {
+pub struct RecordedLine {
     /// Its position.
     #[serde(rename = "box")]
     pub bounds: [f32; 4],
@@ -195,7 +195,7 @@ pub struct LineSeen {
 /// A machine-readable zone.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MrzSeen {
+pub struct MrzMeasures {
     /// `TD1`, `TD2`, `TD3`, …
     pub format: String,
     /// As printed.
@@ -213,7 +213,7 @@ pub struct MrzSeen {
 /// The passive liveness check.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LivenessSeen {
+pub struct LivenessMeasures {
     /// `live`, `not_live` or `impossible`.
     pub outcome: Value,
     /// 0 (attack) to 1; not a probability.
@@ -229,7 +229,7 @@ pub struct LivenessSeen {
 /// One document.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DocumentSeen {
+pub struct DocumentMeasures {
     /// `PASSPORT`, …
     pub document_type: String,
     /// The similarity of the selfie to its portrait, 0–100.
@@ -246,7 +246,7 @@ pub struct DocumentSeen {
 
 /// One submitted field compared with one source.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct FieldSeen {
+pub struct FieldComparison {
     /// The field's name in the submission.
     pub field: String,
     /// `MRZ`, `PDF417` or `OCR`.
@@ -260,10 +260,10 @@ pub struct FieldSeen {
     pub score: f64,
 }
 
-impl PictureSeen {
+impl PictureMeasures {
     /// A picture that could not be decoded.
     pub fn undecoded(code: &str) -> Self {
-        PictureSeen {
+        PictureMeasures {
             state: code.to_owned(),
             ..Self::default()
         }
@@ -271,7 +271,7 @@ impl PictureSeen {
 
     /// A decoded picture, before the engines read it.
     pub fn decoded(decoded: &Decoded) -> Self {
-        PictureSeen {
+        PictureMeasures {
             state: "processed".into(),
             format: decoded.format.media_type().to_owned(),
             width: decoded.source_width,
@@ -283,7 +283,7 @@ impl PictureSeen {
 
     /// Adds the faces of a picture with this size in pixels.
     pub fn add_faces(&mut self, reading: &FaceReading, size: (u32, u32)) {
-        let seen = |face: &Face| FaceSeen {
+        let seen = |face: &Face| FaceMeasures {
             bounds: relative(face.bounds, size),
             score: face.score,
             significant: face.significant,
@@ -314,14 +314,14 @@ impl PictureSeen {
             .text
             .iter()
             .take(MOST_LINES)
-            .map(|line| LineSeen {
+            .map(|line| RecordedLine {
                 bounds: relative(line.bounds, size),
                 confidence: line.confidence,
                 mrz: is_mrz(&line.text),
                 text: line.text.clone(),
             })
             .collect();
-        self.mrz = mrz.map(|mrz| MrzSeen {
+        self.mrz = mrz.map(|mrz| MrzMeasures {
             format: mrz.format.as_str().to_owned(),
             lines: mrz.lines.clone(),
             valid: mrz.valid,

@@ -11,7 +11,7 @@ use store::sessions;
 use uuid::Uuid;
 
 use crate::App;
-use crate::caller::{Caller, allowed};
+use crate::caller::{Caller, check_account_may_call};
 use crate::config::RateClass;
 use crate::problem::{Family, Kind, Problem};
 use crate::rates::{hashed, take, too_many, visitor};
@@ -36,7 +36,7 @@ pub async fn with_key(
         };
         return Err(failed(app, &key, address, text).await);
     };
-    allowed(found.merchant.status, found.scope.sandbox, family)?;
+    check_account_may_call(found.merchant.status, found.scope.sandbox, family)?;
     Ok(Caller {
         merchant: found.merchant,
         scope: found.scope,
@@ -60,7 +60,7 @@ pub async fn with_token(
         let text = "The access token is not valid or has expired";
         return Err(failed(app, "bearer", address, text).await);
     };
-    allowed(merchant.status, scope.sandbox, family)?;
+    check_account_may_call(merchant.status, scope.sandbox, family)?;
     Ok(Caller {
         merchant,
         scope,

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::actor::By;
-use super::merchants::{Changed, MerchantSettings, settings};
+use super::merchants::{ChangeOutcome, MerchantSettings, settings};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::theme::Rgb;
@@ -86,8 +86,8 @@ pub async fn set_with_logo(
     id: Uuid,
     settings: &[String],
     logo: Option<Option<&[u8]>>,
-) -> Result<Option<(Merchant, Changed)>, LogoError> {
-    store::transaction!(db, |tx| -> Result<Option<(Merchant, Changed)>, LogoError> {
+) -> Result<Option<(Merchant, ChangeOutcome)>, LogoError> {
+    store::transaction!(db, |tx| -> Result<Option<(Merchant, ChangeOutcome)>, LogoError> {
         let Some(merchant) = merchants::get_for_update(tx, id).await? else {
             return Ok(None);
         };
@@ -101,7 +101,7 @@ async fn set(
     mut merchant: Merchant,
     settings: &[String],
     logo: Option<Option<&[u8]>>,
-) -> Result<Changed, LogoError> {
+) -> Result<ChangeOutcome, LogoError> {
     let refused = |problem: Problem| LogoError::Unusable(problem.to_string());
     let id = merchant.id;
     let is_readable = super::merchants::faults(&merchant).is_empty();
@@ -174,7 +174,7 @@ pub async fn put_logo(app: &Shared, caller: &Caller, file: Option<Vec<u8>>) -> R
         audit::write(
             tx,
             caller.scope,
-            &caller.did("merchant.logo_changed", &id.to_string()),
+            &caller.audit_entry("merchant.logo_changed", &id.to_string()),
         )
         .await?;
         Ok(())

@@ -23,7 +23,7 @@ pub struct Caller {
 
 impl Caller {
     /// An audit entry: this caller did `action` to `subject`.
-    pub fn did<'a>(&'a self, action: &'a str, subject: &'a str) -> Entry<'a> {
+    pub fn audit_entry<'a>(&'a self, action: &'a str, subject: &'a str) -> Entry<'a> {
         Entry {
             actor: &self.key,
             action,
@@ -51,7 +51,7 @@ pub fn session_ended() -> Problem {
 
 /// Whether an account may call (`docs/decisions/0001-accounts-and-credentials.md`). A suspended account is
 /// refused everywhere. Live keys, and Groups and Flows with either key, need approval.
-pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<(), Problem> {
+pub fn check_account_may_call(status: MerchantStatus, sandbox: bool, family: Family) -> Result<(), Problem> {
     match status {
         MerchantStatus::Approved => Ok(()),
         MerchantStatus::Suspended => Err(Problem::new(Kind::Forbidden, "The merchant account is suspended")),
@@ -78,7 +78,7 @@ mod tests {
             (Suspended, true, Family::Applicants, false),
         ] {
             assert_eq!(
-                allowed(status, sandbox, family).is_ok(),
+                check_account_may_call(status, sandbox, family).is_ok(),
                 entry,
                 "{status:?} {sandbox} {family:?}"
             );

@@ -25,7 +25,7 @@ const SILENT: Duration = Duration::from_mins(15);
 
 /// The state of a chain's source.
 #[derive(Clone, Debug)]
-pub struct Looked {
+pub struct SourceState {
     /// The chain.
     pub currency: Currency,
     /// The source: `graph`, or the kind of index.
@@ -38,18 +38,18 @@ pub struct Looked {
 
 /// Checks whether a graph is fresh. `following` is the follower's last record, and `None` if the graph is not
 /// followed. `asked_anew` is the time between two queries of the node. `now` is in milliseconds since 1970.
-pub fn graph(
+pub fn check_graph(
     currency: Currency,
     tip: Option<&Tip>,
     following: Option<&FollowProgress>,
     asked_anew: Duration,
     now: i64,
-) -> Looked {
+) -> SourceState {
     let reached = match tip {
         Some(tip) => format!(
             "{currency}: its graph ends at block {}{}",
             tip.height,
-            made(tip, now)
+            age_text(tip, now)
         ),
         None => format!("{currency}: its graph is empty"),
     };
@@ -76,14 +76,14 @@ pub fn graph(
             format!(
                 "{reached}, and no server has followed the node at {} (--chain-follow) for {}. Check that the server runs, and restart it",
                 following.node,
-                silence.map_or_else(String::new, words)
+                silence.map_or_else(String::new, format_span)
             ),
         ),
         Some(following) if following.lag.is_none() => Check::ok(
             CHECK,
             format!("{reached}: waiting for the node at {}", following.node),
         ),
-        Some(following) if stale => Check::look(
+        Some(following) if stale => Check::attention(
             CHECK,
             match following.lag {
                 Some(lag) if lag > 0 => format!(
@@ -97,7 +97,7 @@ pub fn graph(
                 ),
             },
         ),
-        None if stale => Check::look(
+        None if stale => Check::attention(
             CHECK,
             format!(
                 "{reached}: screenings do not see what happened since. Follow a node (--chain-follow {currency}=URL), or take newer \
@@ -106,17 +106,17 @@ pub fn graph(
         ),
         _ => Check::ok(CHECK, reached),
     };
-    looked(currency, "graph", tip, check, now)
+    source_state(currency, "graph", tip, check, now)
 }
 
 /// Checks whether an index answers and is fresh.
-pub fn index(
+pub fn check_index(
     currency: Currency,
     kind: &str,
     origin: &str,
     found: &Result<Tip, SourceError>,
     now: i64,
-) -> Looked {
+) -> SourceState {
     let check = match found {
         Err(error) => Check::bad(
             CHECK,
@@ -129,10 +129,10 @@ pub fn index(
             let reached = format!(
                 "{currency}: {kind} at {origin}, up to {}{}",
                 tip.height,
-                made(tip, now)
+                age_text(tip, now)
             );
             if is_stale(currency, tip.time, now) {
-                Check::look(
+                Check::attention(
                     CHECK,
                     format!(
                         "{reached}: screenings do not see what happened since. Check that it is synchronised"
@@ -143,11 +143,11 @@ pub fn index(
             }
         }
     };
-    looked(currency, kind, found.as_ref().ok(), check, now)
+    source_state(currency, kind, found.as_ref().ok(), check, now)
 }
 
-fn looked(currency: Currency, source: &str, tip: Option<&Tip>, check: Check, now: i64) -> Looked {
-    Looked {
+fn source_state(currency: Currency, source: &str, tip: Option<&Tip>, check: Check, now: i64) -> SourceState {
+    SourceState {
         currency,
         source: source.to_owned(),
         age: tip.and_then(|tip| tip.time).map(|time| age(time, now)),
@@ -155,15 +155,15 @@ fn looked(currency: Currency, source: &str, tip: Option<&Tip>, check: Check, now
     }
 }
 
-fn made(tip: &Tip, now: i64) -> String {
+fn age_text(tip: &Tip, now: i64) -> String {
     match tip.time {
-        Some(time) => format!(", made {} ago", words(age(time, now))),
+        Some(time) => format!(", made {} ago", format_span(age(time, now))),
         None => String::new(),
     }
 }
 
 /// Formats a time span in its two largest units.
-fn words(span: Duration) -> String {
+fn format_span(span: Duration) -> String {
     let minutes = span.as_secs() / 60;
     let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
     match (days, hours) {
@@ -174,7 +174,7 @@ fn words(span: Duration) -> String {
 }
 
 /// Checks every source of this process. Blocks while indexes are queried.
-fn look(sources: &ChainSources, config: &ChainConfig, data: &std::path::Path) -> Vec<Looked> {
+fn check_sources(sources: &ChainSources, config: &ChainConfig, data: &std::path::Path) -> Vec<SourceState> {
     let followed = config.followed().unwrap_or_default();
     let check = |(currency, newest)| {
         let now = Timestamp::now().as_millisecond();
@@ -184,7 +184,7 @@ fn look(sources: &ChainSources, config: &ChainConfig, data: &std::path::Path) ->
                 let following = is_followed
                     .then(|| FollowProgress::read(data, currency))
                     .flatten();
-                graph(
+                check_graph(
                     currency,
                     tip.as_ref(),
                     following.as_ref(),
@@ -192,10 +192,12 @@ fn look(sources: &ChainSources, config: &ChainConfig, data: &std::path::Path) ->
                     now,
                 )
             }
-            NewestBlock::Index { name, origin, answer } => index(currency, &name, &origin, &answer, now),
+            NewestBlock::Index { name, origin, answer } => {
+                check_index(currency, &name, &origin, &answer, now)
+            }
         }
     };
-    let mut all: Vec<Looked> = sources.newest_blocks().into_iter().map(check).collect();
+    let mut all: Vec<SourceState> = sources.newest_blocks().into_iter().map(check).collect();
     all.sort_by_key(|one| Currency::ALL.into_iter().position(|chain| chain == one.currency));
     all
 }
@@ -203,25 +205,25 @@ fn look(sources: &ChainSources, config: &ChainConfig, data: &std::path::Path) ->
 /// Checks all sources for as long as the server runs, more often if nodes are queried more often than usual.
 /// It logs when a fault begins and when it ends.
 pub async fn run(app: Shared) {
-    let pause = Job::Chains.every().min(3 * app.config.chains.asked_anew());
+    let pause = Job::Chains.interval().min(3 * app.config.chains.poll_interval());
     let mut before: HashMap<(Currency, String), State> = HashMap::new();
     loop {
         let looking = Arc::clone(&app);
-        let look = move || look(&looking.chains, &looking.config.chains, &looking.config.data.data);
+        let look = move || check_sources(&looking.chains, &looking.config.chains, &looking.config.data.data);
         match tokio::task::spawn_blocking(look).await {
             Ok(all) => {
                 for one in &all {
-                    tell(one, &mut before);
+                    report_state(one, &mut before);
                 }
                 let bad = all.iter().find(|one| one.check.state == State::Bad);
                 let outcome = bad.map_or(Ok(all.len() as u64), |one| Err(one.check.text.clone()));
-                app.background.ran(Job::Chains, &outcome);
+                app.background.record_run(Job::Chains, &outcome);
                 app.background
-                    .found_chains(all.into_iter().map(|one| one.check).collect());
+                    .record_chain_checks(all.into_iter().map(|one| one.check).collect());
             }
             Err(error) => {
                 tracing::error!(%error, "looking after the chains' sources failed; it is tried again");
-                app.background.ran(
+                app.background.record_run(
                     Job::Chains,
                     &Err("looking after the chains' sources failed".to_owned()),
                 );
@@ -231,7 +233,7 @@ pub async fn run(app: Shared) {
     }
 }
 
-fn tell(one: &Looked, before: &mut HashMap<(Currency, String), State>) {
+fn report_state(one: &SourceState, before: &mut HashMap<(Currency, String), State>) {
     let labels = [
         ("chain", one.currency.to_string()),
         ("source", one.source.clone()),
@@ -336,13 +338,13 @@ mod tests {
                 "made 2 d 2 h ago: waiting for the node at http://node:8332",
             ),
         ] {
-            let found = graph(Currency::Btc, tip.as_ref(), following.as_ref(), ANEW, NOW);
+            let found = check_graph(Currency::Btc, tip.as_ref(), following.as_ref(), ANEW, NOW);
             assert_eq!(found.check.state, state, "{}", found.check.text);
             assert!(found.check.text.contains(says), "{}", found.check.text);
         }
         // If the node is queried every two hours, three hours of silence are no fault.
         let seldom = Duration::from_hours(2);
-        let found = graph(
+        let found = check_graph(
             Currency::Btc,
             Some(&tip(1)),
             Some(&following(None, 0, 3)),
@@ -373,7 +375,7 @@ mod tests {
                 "(--chain-index): the chain's source took too long. Start it",
             ),
         ] {
-            let found = index(Currency::Btc, "esplora", "http://index:3000", &found, NOW);
+            let found = check_index(Currency::Btc, "esplora", "http://index:3000", &found, NOW);
             assert_eq!(found.check.state, state, "{}", found.check.text);
             assert!(found.check.text.contains(says), "{}", found.check.text);
         }

@@ -16,7 +16,7 @@ pub const MAX_REASON: usize = 1_000;
 
 /// A conclusion about one hit.
 #[derive(Clone, Debug)]
-pub struct Concluded {
+pub struct HitConclusion {
     /// The hit's reference from [`super::stored_hits::hits`].
     pub hit: String,
     /// The conclusion.
@@ -30,10 +30,14 @@ pub struct Concluded {
 }
 
 /// Every conclusion about an attempt's hits, oldest first. The last conclusion about a hit counts.
-pub async fn of_attempt(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Concluded>, Problem> {
+pub async fn of_attempt(
+    conn: &mut Conn,
+    scope: Scope,
+    attempt: &Attempt,
+) -> Result<Vec<HitConclusion>, Problem> {
     let read = |row: dispositions::HitDisposition| {
         let unknown = |()| Problem::from(store::Error::Unreadable("disposition of a hit"));
-        Ok(Concluded {
+        Ok(HitConclusion {
             disposition: row.disposition.parse().map_err(unknown)?,
             hit: row.hit,
             reason: row.reason,
@@ -46,7 +50,7 @@ pub async fn of_attempt(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Res
 }
 
 /// The conclusion that counts for a hit.
-pub fn latest<'a>(all: &'a [Concluded], hit: &str) -> Option<&'a Concluded> {
+pub fn latest<'a>(all: &'a [HitConclusion], hit: &str) -> Option<&'a HitConclusion> {
     all.iter().rev().find(|concluded| concluded.hit == hit)
 }
 

@@ -196,7 +196,7 @@ pub async fn empty_log(app: &App) -> Result<(), store::Error> {
     let newest = erasures::newest_at(&mut app.db.read().await?).await?;
     if app.background.log_holds_keys(newest) {
         app.db.truncate_wal().await?;
-        app.background.log_emptied(newest);
+        app.background.note_log_emptied(newest);
     }
     Ok(())
 }

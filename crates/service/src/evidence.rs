@@ -25,7 +25,7 @@ use verification::settings::Settings;
 use verification::submission::{FileField, Side, Submission};
 
 use super::App;
-use super::attempt_detail::{DocumentSeen, FieldSeen, LivenessSeen, PictureSeen, Seen};
+use super::attempt_detail::{DocumentMeasures, FieldComparison, LivenessMeasures, Measures, PictureMeasures};
 use super::comparison;
 use super::cpu::Abandoned;
 use super::engines::Loaded;
@@ -33,7 +33,7 @@ use crate::problem::Problem;
 use crate::upload::File;
 
 /// The results of the engines.
-pub struct Gathered {
+pub struct GatheredEvidence {
     /// The evidence for the rules. The caller adds the screening.
     pub evidence: Evidence,
     /// The selfie's face, if it is good enough to be compared.
@@ -41,25 +41,25 @@ pub struct Gathered {
     /// Milliseconds per stage.
     pub timings: BTreeMap<String, f64>,
     /// The measures behind the evidence, for reviewers.
-    pub seen: Seen,
+    pub seen: Measures,
 }
 
 /// Processes every declared document and the selfie.
-pub fn gather(
+pub fn gather_evidence(
     app: &App,
     submission: &Submission,
     settings: &Settings,
     files: &mut BTreeMap<String, File>,
     gone: &Abandoned,
-) -> Result<Gathered, Problem> {
-    let mut gathered = Gathered {
+) -> Result<GatheredEvidence, Problem> {
+    let mut gathered = GatheredEvidence {
         evidence: Evidence::default(),
         face: None,
         timings: BTreeMap::new(),
-        seen: Seen {
+        seen: Measures {
             match_threshold: match_from(settings),
             review_threshold: review_from(settings),
-            ..Seen::default()
+            ..Measures::default()
         },
     };
     if submission.document_types.is_empty() && !files.contains_key(FileField::Selfie.as_str()) {
@@ -68,7 +68,7 @@ pub fn gather(
     let engines = app.engines.get().map_err(|reason| {
         Problem::unavailable("The document and face engines are not available").because(reason)
     })?;
-    let mut looker = Looker {
+    let mut looker = EvidenceGatherer {
         app,
         engines,
         files,
@@ -106,13 +106,13 @@ pub fn gather(
     Ok(gathered)
 }
 
-struct Looker<'a> {
+struct EvidenceGatherer<'a> {
     app: &'a App,
     engines: &'a Loaded,
     files: &'a mut BTreeMap<String, File>,
     gone: &'a Abandoned,
     timings: &'a mut BTreeMap<String, f64>,
-    seen: &'a mut Seen,
+    seen: &'a mut Measures,
     /// The fingerprint of the selfie's pixels.
     selfie: Option<[u8; 32]>,
     /// How much the selfie resembles the documents' pictures.
@@ -124,13 +124,13 @@ fn fingerprint(picture: &Picture) -> [u8; 32] {
 }
 
 /// One processed picture.
-struct Looked {
+struct ProcessedSide {
     side: SideEvidence,
     reading: DocumentReading,
     portrait: Option<Embedding>,
 }
 
-impl Looker<'_> {
+impl EvidenceGatherer<'_> {
     fn selfie(&mut self) -> Result<(Option<SelfieEvidence>, Option<Embedding>), Problem> {
         let Some(decoded) = self.decode(FileField::Selfie, 0)? else {
             return Ok((None, None));
@@ -144,15 +144,15 @@ impl Looker<'_> {
         let decoded = match decoded {
             Ok(decoded) => decoded,
             Err(error) => {
-                self.saw(FileField::Selfie, PictureSeen::undecoded(error.code()));
+                self.record_picture(FileField::Selfie, PictureMeasures::undecoded(error.code()));
                 return Ok((Some(selfie), None));
             }
         };
         self.selfie = Some(fingerprint(&decoded.picture));
-        let mut picture_seen = PictureSeen::decoded(&decoded);
+        let mut picture_seen = PictureMeasures::decoded(&decoded);
         let reading = self.faces(&decoded.picture, PictureKind::Selfie)?;
         picture_seen.add_faces(&reading, (decoded.picture.width, decoded.picture.height));
-        self.saw(FileField::Selfie, picture_seen);
+        self.record_picture(FileField::Selfie, picture_seen);
         selfie.faces = reading.significant().count();
         selfie.state = PictureState::Processed;
         let Some(main) = reading.main() else {
@@ -169,7 +169,7 @@ impl Looker<'_> {
             LivenessOutcome::NotLive => Liveness::NotLive,
             LivenessOutcome::Impossible => Liveness::Inconclusive,
         };
-        self.seen.liveness = Some(LivenessSeen {
+        self.seen.liveness = Some(LivenessMeasures {
             // For reviewers only; the rules use the enum above.
             outcome: serde_json::to_value(checked.outcome).unwrap_or_default(),
             score: checked.score,
@@ -229,25 +229,25 @@ impl Looker<'_> {
     }
 
     /// Processes one side of a document. For a PDF it uses the first page that shows a document.
-    fn side(&mut self, document_type: DocumentType, side: Side) -> Result<Option<Looked>, Problem> {
+    fn side(&mut self, document_type: DocumentType, side: Side) -> Result<Option<ProcessedSide>, Problem> {
         let Some(field) = FileField::of(document_type, side) else {
             return Ok(None);
         };
         let mut from_page = 0;
-        let mut first: Option<Looked> = None;
+        let mut first: Option<ProcessedSide> = None;
         loop {
             let decoded = match self.decode(field, from_page)? {
                 None => return Ok(None),
                 // The pages after the first one that is not blank cannot be decoded, so the first one counts.
                 Some(Err(_)) if first.is_some() => return Ok(first),
                 Some(Err(error)) => {
-                    self.saw(field, PictureSeen::undecoded(error.code()));
+                    self.record_picture(field, PictureMeasures::undecoded(error.code()));
                     let side = SideEvidence {
                         state: PictureState::Corrupted,
                         content: PictureContent::Declared,
                         faces: 0,
                     };
-                    return Ok(Some(Looked {
+                    return Ok(Some(ProcessedSide {
                         side,
                         reading: DocumentReading::default(),
                         portrait: None,
@@ -256,11 +256,11 @@ impl Looker<'_> {
                 Some(Ok(decoded)) => decoded,
             };
             self.resemblance.is_document |= self.selfie == Some(fingerprint(&decoded.picture));
-            let mut seen = PictureSeen::decoded(&decoded);
-            let looked = self.look(&decoded.picture, document_type, side, &mut seen)?;
+            let mut seen = PictureMeasures::decoded(&decoded);
+            let looked = self.process_picture(&decoded.picture, document_type, side, &mut seen)?;
             // Of a PDF, reviewers see the page that is used: the first one, until a page shows a document.
             if first.is_none() || looked.reading.kind != DocumentKind::None {
-                self.saw(field, seen);
+                self.record_picture(field, seen);
             }
             let next = decoded
                 .page
@@ -277,13 +277,13 @@ impl Looker<'_> {
         }
     }
 
-    fn look(
+    fn process_picture(
         &mut self,
         picture: &Picture,
         document_type: DocumentType,
         side: Side,
-        seen: &mut PictureSeen,
-    ) -> Result<Looked, Problem> {
+        seen: &mut PictureMeasures,
+    ) -> Result<ProcessedSide, Problem> {
         let hints = ReadHints {
             document_type: Some(document_type),
             side: if side == Side::Front {
@@ -300,7 +300,7 @@ impl Looker<'_> {
         let size = (picture.width, picture.height);
         seen.add_reading(&reading, size);
         let is_empty = reading.text.is_empty() && reading.barcodes.is_empty() && reading.mrz.is_none();
-        let mut looked = Looked {
+        let mut looked = ProcessedSide {
             side: SideEvidence {
                 state: PictureState::Processed,
                 content: picture::picture_content(recognised(reading.kind), is_empty, document_type, side),
@@ -320,7 +320,7 @@ impl Looker<'_> {
         Ok(looked)
     }
 
-    fn saw(&mut self, field: FileField, picture: PictureSeen) {
+    fn record_picture(&mut self, field: FileField, picture: PictureMeasures) {
         self.seen.pictures.insert(field.as_str().to_owned(), picture);
     }
 
@@ -494,9 +494,9 @@ fn visual(readings: &[&DocumentReading]) -> DocumentData {
 }
 
 /// A document's measures, for reviewers.
-fn document_seen(document: &DocumentEvidence) -> DocumentSeen {
+fn document_seen(document: &DocumentEvidence) -> DocumentMeasures {
     let said = |data: Option<&DocumentData>| data.map(by_field).unwrap_or_default();
-    DocumentSeen {
+    DocumentMeasures {
         document_type: document.document_type.as_str().to_owned(),
         similarity: document.portrait_match.map(|found| found.similarity),
         sides_agree: match document.sides {
@@ -533,8 +533,8 @@ fn by_field(data: &DocumentData) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn field_seen(compared: &ComparedField) -> FieldSeen {
-    FieldSeen {
+fn field_seen(compared: &ComparedField) -> FieldComparison {
+    FieldComparison {
         field: compared.field.clone(),
         source: compared.source.as_str().to_owned(),
         extracted: compared.extracted.clone(),

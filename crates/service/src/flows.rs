@@ -1,21 +1,22 @@
 //! Use cases of Flows. `verification::flow` and `verification::flow_body` have the rules, `store::flows` the
 //! SQL.
 
-use secrecy::SecretString;
+mod from_file;
+
 use serde_json::{Map, Value, json};
-use standardwebhooks::Webhook;
 use store::audit::{self, Entry};
 use store::flows::{self, Flow, FlowContent};
-use store::{Db, Error, Scope, Tx};
+use store::{Error, Scope, Tx};
 use uuid::Uuid;
 use verification::flow_body::FlowChanges;
 use verification::four_eyes::{
     Act, Defaults, FourEyesScope, Weakening, flow_weakenings, needs_second_person,
 };
 
+pub use self::from_file::{create, update_from_file};
 use super::actor::By;
-use super::four_eyes::{self, Change, Line};
-use super::{App, merchants, webhooks};
+use super::four_eyes::{self, Change, ChangedValue};
+use super::{App, merchants};
 use crate::caller::Caller;
 pub use crate::flow_content::{parse, read};
 use crate::problem::{Kind, Problem};
@@ -48,7 +49,7 @@ pub async fn update(
             .await?
             .ok_or_else(not_found)?;
         let before: FlowContent = flow.into();
-        let content = changed(before.clone(), &changes)?;
+        let content = apply_changes(before.clone(), &changes)?;
         let flow = flows::update(tx, caller.scope, id, &content)
             .await
             .map_err(refused)?
@@ -70,19 +71,19 @@ pub async fn update(
 /// The result of a change.
 #[expect(clippy::large_enum_variant, reason = "one per request, never in bulk")]
 #[derive(Clone, Debug)]
-pub enum Saved {
+pub enum SaveOutcome {
     /// It is in effect.
     Done(Flow),
     /// It waits for a second person.
     Proposed,
 }
 
-impl Saved {
+impl SaveOutcome {
     /// The Flow; an error if the change waits, because this caller needs the change in effect.
     pub fn flow(self) -> Result<Flow, String> {
         match self {
-            Saved::Done(flow) => Ok(flow),
-            Saved::Proposed => Err("the change needs a second approval".into()),
+            SaveOutcome::Done(flow) => Ok(flow),
+            SaveOutcome::Proposed => Err("the change needs a second approval".into()),
         }
     }
 }
@@ -103,7 +104,7 @@ pub async fn save(
     caller: &Caller,
     draft: Draft<'_>,
     body: &Map<String, Value>,
-) -> Result<Saved, Problem> {
+) -> Result<SaveOutcome, Problem> {
     save_as(app, caller, draft, body, false).await
 }
 
@@ -119,8 +120,8 @@ pub async fn save_rehearsal(
         return Err(Problem::internal("a Flow is tried out in the sandbox"));
     }
     match save_as(app, caller, draft, body, true).await? {
-        Saved::Done(flow) => Ok(flow),
-        Saved::Proposed => Err(Problem::internal("a sandbox copy needs no second approval")),
+        SaveOutcome::Done(flow) => Ok(flow),
+        SaveOutcome::Proposed => Err(Problem::internal("a sandbox copy needs no second approval")),
     }
 }
 
@@ -130,55 +131,64 @@ async fn save_as(
     draft: Draft<'_>,
     body: &Map<String, Value>,
     is_rehearsal: bool,
-) -> Result<Saved, Problem> {
+) -> Result<SaveOutcome, Problem> {
     let (scope, by) = (caller.scope, By::actor(&caller.key));
     let Draft::Of(id, seen) = draft else {
         let content = check(body, scope.sandbox)?;
-        return store::transaction!(app.db, |tx| -> Result<Saved, Problem> {
-            let is_asked = asks_for_new(tx, scope).await? && !is_rehearsal;
+        return store::transaction!(app.db, |tx| -> Result<SaveOutcome, Problem> {
+            let is_asked = new_flow_needs_second(tx, scope).await? && !is_rehearsal;
             if is_asked {
                 return propose_new(tx, scope, content.clone(), by).await;
             }
-            add(tx, scope, &content, by.actor).await.map(Saved::Done)
+            create_within_plan(tx, scope, &content, by.actor)
+                .await
+                .map(SaveOutcome::Done)
         });
     };
     let id = parse_id(id)?;
     get(app, scope, &id.to_string()).await?;
-    store::transaction!(app.db, |tx| -> Result<Saved, Problem> {
+    store::transaction!(app.db, |tx| -> Result<SaveOutcome, Problem> {
         let flow = flows::get_for_update(tx, caller.scope, id)
             .await?
             .ok_or_else(not_found)?;
         if flow.updated_at != seen {
             return Err(Problem::new(Kind::Conflict, CHANGED_MEANWHILE));
         }
-        let content = drafted(flow.clone().into(), body, scope.sandbox)?;
+        let content = apply_draft(flow.clone().into(), body, scope.sandbox)?;
         if is_rehearsal {
-            return put(tx, scope, id, &content, by.actor).await.map(Saved::Done);
+            return replace_content(tx, scope, id, &content, by.actor)
+                .await
+                .map(SaveOutcome::Done);
         }
         change(tx, scope, flow, content, app.config.retention_days, by).await
     })
 }
 
 /// Whether a new Flow needs a second person.
-async fn asks_for_new(tx: &mut Tx, scope: Scope) -> Result<bool, Problem> {
+async fn new_flow_needs_second(tx: &mut Tx, scope: Scope) -> Result<bool, Problem> {
     let state = four_eyes::of_account(tx, scope.merchant_id).await?;
     Ok(needs_second_person(Act::MakeFlow, state))
 }
 
-async fn propose_new(tx: &mut Tx, scope: Scope, content: FlowContent, by: By<'_>) -> Result<Saved, Problem> {
+async fn propose_new(
+    tx: &mut Tx,
+    scope: Scope,
+    content: FlowContent,
+    by: By<'_>,
+) -> Result<SaveOutcome, Problem> {
     let name = content.name.clone();
     let subject = four_eyes::Subject {
         id: &name,
         name: &name,
         attempt: None,
     };
-    let lines = shown(&content)?;
+    let lines = new_flow_values(&content)?;
     four_eyes::propose(tx, scope, Change::NewFlow { content }, subject, lines, by).await?;
-    Ok(Saved::Proposed)
+    Ok(SaveOutcome::Proposed)
 }
 
 /// The content of a new Flow, for the person who confirms it.
-fn shown(content: &FlowContent) -> Result<Vec<Line>, Problem> {
+fn new_flow_values(content: &FlowContent) -> Result<Vec<ChangedValue>, Problem> {
     let members = [
         ("defaultFields", &content.default_fields),
         ("defaultDocumentTypes", &content.default_document_types),
@@ -188,7 +198,7 @@ fn shown(content: &FlowContent) -> Result<Vec<Line>, Problem> {
     ];
     Ok(members
         .into_iter()
-        .map(|(member, value)| Line {
+        .map(|(member, value)| ChangedValue {
             member: member.to_owned(),
             from: "–".to_owned(),
             to: value.clone(),
@@ -204,7 +214,7 @@ pub(super) async fn change(
     content: FlowContent,
     retention_days: Option<u32>,
     by: By<'_>,
-) -> Result<Saved, Problem> {
+) -> Result<SaveOutcome, Problem> {
     let (flow_id, seen, name) = (flow.id, flow.updated_at, flow.name.clone());
     let before: FlowContent = flow.into();
     if read(&before).is_err() && by.actor == By::COMMAND_LINE.actor {
@@ -214,7 +224,9 @@ pub(super) async fn change(
     let mut state = four_eyes::of_account(tx, scope.merchant_id).await?;
     state.flow = parse(&before)?.settings.four_eyes;
     if weaker.is_empty() || !needs_second_person(Act::WeakenFlow, state) {
-        return put(tx, scope, flow_id, &content, by.actor).await.map(Saved::Done);
+        return replace_content(tx, scope, flow_id, &content, by.actor)
+            .await
+            .map(SaveOutcome::Done);
     }
     let id = flow_id.to_string();
     let subject = four_eyes::Subject {
@@ -227,9 +239,9 @@ pub(super) async fn change(
         seen,
         content,
     };
-    let lines = weaker.into_iter().map(Line::from).collect();
+    let lines = weaker.into_iter().map(ChangedValue::from).collect();
     four_eyes::propose(tx, scope, change, subject, lines, by).await?;
-    Ok(Saved::Proposed)
+    Ok(SaveOutcome::Proposed)
 }
 
 /// Replaces a Flow's content that cannot be read. No second person can confirm such a change, so the new
@@ -241,12 +253,12 @@ async fn repair(
     before: &FlowContent,
     after: &FlowContent,
     by: By<'_>,
-) -> Result<Saved, Problem> {
+) -> Result<SaveOutcome, Problem> {
     let merchant = store::merchants::get(tx, scope.merchant_id)
         .await?
         .ok_or_else(not_found)?;
     let account = merchants::settings(&merchant)?.four_eyes;
-    let kept = salvaged(before, after);
+    let kept = readable_content(before, after);
     let state = FourEyesScope {
         account,
         flow: parse(&kept)?.settings.four_eyes,
@@ -254,7 +266,9 @@ async fn repair(
     };
     let weaker = weakenings(&kept, after, None)?;
     if weaker.is_empty() || !needs_second_person(Act::WeakenFlow, state) {
-        return put(tx, scope, id, after, by.actor).await.map(Saved::Done);
+        return replace_content(tx, scope, id, after, by.actor)
+            .await
+            .map(SaveOutcome::Done);
     }
     let members: Vec<String> = weaker
         .into_iter()
@@ -270,7 +284,7 @@ async fn repair(
 
 /// The readable members of a Flow that cannot be read as a whole; the others come from `after`. A `fourEyes`
 /// that cannot be read counts as set.
-fn salvaged(before: &FlowContent, after: &FlowContent) -> FlowContent {
+fn readable_content(before: &FlowContent, after: &FlowContent) -> FlowContent {
     let mut kept = after.clone();
     let parts: [fn(&FlowContent, &mut FlowContent); 6] = [
         |from, to| to.default_fields.clone_from(&from.default_fields),
@@ -338,7 +352,7 @@ fn detail(weaker: &[Weakening]) -> String {
 }
 
 /// Writes a Flow's content, with an audit row. The caller has checked whether a second person is needed.
-pub(super) async fn put(
+pub(super) async fn replace_content(
     tx: &mut Tx,
     scope: Scope,
     id: Uuid,
@@ -361,7 +375,7 @@ pub(super) async fn put(
 
 /// Makes a Flow within the account's plan, with an audit row. The caller has checked whether a second person
 /// is needed.
-pub(super) async fn add(
+pub(super) async fn create_within_plan(
     tx: &mut Tx,
     scope: Scope,
     content: &FlowContent,
@@ -388,14 +402,18 @@ pub const CHANGED_MEANWHILE: &str = "Someone else has changed this Flow since yo
 /// The content that a whole body would create, if the rules allow it. It does not check that the name is
 /// free; saving does.
 pub fn check(body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
-    drafted(empty(), body, sandbox)
+    apply_draft(empty(), body, sandbox)
 }
 
 /// The content after the editor's changes, or all faults at once. If some members are invalid, the rules that
 /// span members are applied to the others.
-fn drafted(content: FlowContent, body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
+fn apply_draft(
+    content: FlowContent,
+    body: &Map<String, Value>,
+    sandbox: bool,
+) -> Result<FlowContent, Problem> {
     let refusal = match FlowChanges::parse_with_settings(body, sandbox) {
-        Ok(changes) => return changed(content, &changes),
+        Ok(changes) => return apply_changes(content, &changes),
         Err(refusal) => refusal,
     };
     let mut faults = refusal.errors;
@@ -409,7 +427,7 @@ fn drafted(content: FlowContent, body: &Map<String, Value>, sandbox: bool) -> Re
     let right = body.iter().filter(|(name, _)| !is_wrong(name));
     let right = right.map(|(name, value)| (name.clone(), value.clone())).collect();
     if let Ok(changes) = FlowChanges::parse_with_settings(&right, sandbox)
-        && let Err(spanning) = changed(content, &changes)
+        && let Err(spanning) = apply_changes(content, &changes)
     {
         faults.extend_from_slice(spanning.errors());
     }
@@ -430,111 +448,18 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
         if !flows::delete(tx, caller.scope, id).await? {
             return Err(not_found());
         }
-        audit::write(tx, caller.scope, &caller.did("flow.deleted", &id.to_string())).await?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.audit_entry("flow.deleted", &id.to_string()),
+        )
+        .await?;
         Ok(())
     })
 }
 
-/// Creates a Flow from a file's members (for the command line and the demo). The error is a text for people.
-pub async fn create(db: &Db, scope: Scope, file: &Map<String, Value>) -> Result<Saved, String> {
-    let (changes, secret) = read_file(file, scope)?;
-    if changes.name.is_none() {
-        return Err("name - is required".into());
-    }
-    let content = changed(empty(), &changes).map_err(|problem| problem.to_string())?;
-    store::transaction!(db, |tx| -> Result<Saved, Problem> {
-        if asks_for_new(tx, scope).await? {
-            apart(secret.as_ref())?;
-            return propose_new(tx, scope, content.clone(), By::COMMAND_LINE).await;
-        }
-        let flow = flows::create(tx, scope, &content, None).await.map_err(refused)?;
-        if let Some(secret) = &secret {
-            store::webhooks::rotate(tx, scope, flow.id, Some(secret.clone()), 0).await?;
-        }
-        let entry = Entry {
-            actor: By::COMMAND_LINE.actor,
-            action: "flow.created",
-            subject: &flow.id.to_string(),
-            detail: "{}",
-        };
-        audit::write(tx, scope, &entry).await?;
-        Ok(Saved::Done(flow))
-    })
-    .map_err(|problem| problem.to_string())
-}
-
-/// Refuses a webhook secret in a change that waits for a second person.
-fn apart(secret: Option<&SecretString>) -> Result<(), Problem> {
-    match secret {
-        Some(_) => Err(Problem::invalid(
-            "settings.webhookSecret - this change needs a second approval: change the secret separately",
-        )),
-        None => Ok(()),
-    }
-}
-
-/// Changes a Flow that is named by id, or by the file's `flowId` or `name`.
-pub async fn update_from_file(
-    db: &Db,
-    scope: Scope,
-    id: Option<Uuid>,
-    file: &Map<String, Value>,
-) -> Result<Saved, String> {
-    let (changes, secret) = read_file(file, scope)?;
-    let id = id.or_else(|| {
-        file.get("flowId")
-            .and_then(Value::as_str)
-            .and_then(|id| Uuid::parse_str(id).ok())
-    });
-    let all = async { flows::list(&mut db.read().await?, scope).await }
-        .await
-        .map_err(for_people)?;
-    let known = all
-        .iter()
-        .find(|flow| id.map_or(Some(&flow.name) == changes.name.as_ref(), |id| flow.id == id));
-    let id = known
-        .ok_or("no such Flow: give --flow, or `flowId` or `name` in the file")?
-        .id;
-    store::transaction!(db, |tx| -> Result<Saved, Problem> {
-        let flow = flows::get_for_update(tx, scope, id)
-            .await?
-            .ok_or_else(not_found)?;
-        let content = changed(flow.clone().into(), &changes)?;
-        let saved = change(tx, scope, flow, content, None, By::COMMAND_LINE).await?;
-        match (&saved, &secret) {
-            (Saved::Proposed, secret) => apart(secret.as_ref())?,
-            (Saved::Done(_), Some(secret)) => {
-                webhooks::rotate(tx, scope, id, Some(secret.clone())).await?;
-            }
-            (Saved::Done(_), None) => {}
-        }
-        Ok(saved)
-    })
-    .map_err(|problem| problem.to_string())
-}
-
-/// A file's changes and, separately, its webhook secret, which is stored sealed and not among the settings.
-fn read_file(file: &Map<String, Value>, scope: Scope) -> Result<(FlowChanges, Option<SecretString>), String> {
-    let mut file = file.clone();
-    // Validated with the other settings, then taken out of them.
-    FlowChanges::parse_with_settings(&file, scope.sandbox).map_err(explain)?;
-    let secret = file
-        .get_mut("settings")
-        .and_then(Value::as_object_mut)
-        .and_then(|settings| settings.remove("webhookSecret"))
-        .and_then(|secret| secret.as_str().map(str::to_owned));
-    if secret
-        .as_deref()
-        .is_some_and(|secret| Webhook::new(secret).is_err())
-    {
-        return Err("settings.webhookSecret - must be whsec_ followed by base64".into());
-    }
-    let changes = FlowChanges::parse_with_settings(&file, scope.sandbox).map_err(explain)?;
-    Ok((changes, secret.map(SecretString::from)))
-}
-
 /// The content after a change, if the rules that span members allow it.
-fn changed(mut content: FlowContent, changes: &FlowChanges) -> Result<FlowContent, Problem> {
+fn apply_changes(mut content: FlowContent, changes: &FlowChanges) -> Result<FlowContent, Problem> {
     let replace = |value: &mut String, change: &Option<String>| {
         if let Some(change) = change {
             value.clone_from(change);

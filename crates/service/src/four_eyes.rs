@@ -14,11 +14,11 @@ mod second_person;
 #[cfg(test)]
 mod tests;
 
-pub use self::answers::{Answered, answer};
-pub use self::change::{Change, Line, Waiting};
-pub use self::doubts::{doubt, keep_two_deciders};
+pub use self::answers::{AnswerOutcome, answer};
+pub use self::change::{Change, ChangedValue, PendingProposal};
+pub use self::doubts::{keep_two_deciders, record_doubt};
 pub(crate) use self::proposals::check_version;
-pub use self::proposals::{Subject, get, propose, waiting};
+pub use self::proposals::{Subject, get, pending_proposals, propose};
 pub use self::required::{of_account, of_attempt, of_flows, requires_two};
 pub use self::second_person::{may_propose, may_second};
-pub use crate::actor::{By, named};
+pub use crate::actor::{By, actor_name};

@@ -80,7 +80,7 @@ async fn insert(tx: &mut Tx, caller: &Caller, new: &NewGroup) -> Result<Group, P
         .await
         .map_err(refused)?;
     let id = group.id.to_string();
-    audit::write(tx, caller.scope, &caller.did("group.created", &id)).await?;
+    audit::write(tx, caller.scope, &caller.audit_entry("group.created", &id)).await?;
     Ok(group)
 }
 
@@ -114,7 +114,7 @@ pub async fn update(
         audit::write(
             tx,
             caller.scope,
-            &caller.did("group.updated", &group.id.to_string()),
+            &caller.audit_entry("group.updated", &group.id.to_string()),
         )
         .await?;
         Ok(group)
@@ -128,7 +128,12 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
         if !groups::delete(tx, caller.scope, id).await? {
             return Err(not_found());
         }
-        audit::write(tx, caller.scope, &caller.did("group.deleted", &id.to_string())).await?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.audit_entry("group.deleted", &id.to_string()),
+        )
+        .await?;
         Ok(())
     })
 }

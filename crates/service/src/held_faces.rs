@@ -99,7 +99,7 @@ pub async fn prove(
     };
     let face = held.embedding()?;
     // A face can only be compared with those that the same model read.
-    if !store::faces::people_with_outdated_faces(tx, scope, face.version())
+    if !store::faces::outdated_people(tx, scope, face.version())
         .await?
         .is_empty()
     {

@@ -22,7 +22,7 @@ use verification::hosted::{self, CountryOffer, parse_page_events};
 use verification::status::AttemptStatus;
 
 use super::branding::{self, Branding};
-use super::sessions::{self, Exchanged, Offer};
+use super::sessions::{self, ExchangedSession, Offer};
 use super::{App, flows};
 use crate::caller::{self, Caller};
 use crate::problem::{Family, Problem};
@@ -88,7 +88,7 @@ pub struct Rehearsal {
     /// The preview of its link.
     pub preview: Preview,
     /// The session's state.
-    pub current: Current,
+    pub current: SessionState,
     /// The required documents by country.
     pub offers: Vec<CountryOffer>,
 }
@@ -133,7 +133,7 @@ pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Resu
     Ok(Rehearsal {
         preview: Preview::new(merchant, scope, flow.clone(), session.expires_at)?,
         offers: hosted::country_offers(&rules, scope.sandbox),
-        current: Current {
+        current: SessionState {
             session,
             scope,
             flow,
@@ -146,7 +146,7 @@ pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Resu
 }
 
 /// A session's state, for its own applicant.
-pub struct Current {
+pub struct SessionState {
     /// The session.
     pub session: Session,
     /// Its account and mode.
@@ -174,7 +174,7 @@ pub struct Outcome {
 }
 
 /// The state of the caller's session, even if it has ended.
-pub async fn current(app: &App, caller: &Caller) -> Result<Current, Problem> {
+pub async fn current(app: &App, caller: &Caller) -> Result<SessionState, Problem> {
     let session = session(caller)?;
     let mut conn = app.db.read().await?;
     let flow = store::flows::get(&mut conn, caller.scope, session.link.flow_id)
@@ -187,7 +187,7 @@ pub async fn current(app: &App, caller: &Caller) -> Result<Current, Problem> {
         }
         None => None,
     };
-    Ok(Current {
+    Ok(SessionState {
         consent: consents::of_session(&mut conn, caller.scope, session.id).await?,
         outcome: outcome(&mut conn, caller.scope, session).await?,
         handoff,
@@ -211,7 +211,7 @@ async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Opt
             AttemptStatus::Pending => "pending",
             AttemptStatus::Declined | AttemptStatus::Failed => "failed",
         },
-        codes: told_codes(&attempt.codes)
+        codes: applicant_codes(&attempt.codes)
             .map_err(|fault| super::attempt_detail::unreadable(log_id, "codes", &fault))?,
         at: attempt.decided_at.unwrap_or(attempt.created_at),
     }))
@@ -219,7 +219,7 @@ async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Opt
 
 /// The codes that the applicant receives. A sanctions match is removed, because applicants must not learn of
 /// it.
-fn told_codes(codes: &str) -> Result<Vec<u16>, String> {
+fn applicant_codes(codes: &str) -> Result<Vec<u16>, String> {
     let mut codes: Vec<u16> =
         serde_json::from_str(codes).map_err(|error| verification::json::describe_without_values(&error))?;
     codes.retain(|code| *code != Code::SanctionsMatch.number());
@@ -252,7 +252,7 @@ pub async fn consent(app: &App, caller: &Caller, body: &Map<String, Value>) -> R
         };
         let entry = Entry {
             detail: &detail,
-            ..caller.did(action, &subject)
+            ..caller.audit_entry(action, &subject)
         };
         audit::write(tx, caller.scope, &entry).await?;
         Ok(at)
@@ -293,7 +293,7 @@ pub async fn hand_off(app: &App, caller: &Caller) -> Result<HandoffLink, Problem
     let subject = session.id.to_string();
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         let token = handoffs::create(tx, caller.scope, session.id, number, session.expires_at).await?;
-        audit::write(tx, caller.scope, &caller.did("handoff.created", &subject)).await?;
+        audit::write(tx, caller.scope, &caller.audit_entry("handoff.created", &subject)).await?;
         Ok(token)
     })?;
     Ok(HandoffLink {
@@ -321,7 +321,7 @@ fn claimable(token: HandoffToken) -> Result<Claimable, Problem> {
             session,
             handoff,
         } => {
-            caller::allowed(merchant.status, scope.sandbox, Family::Exchange)?;
+            caller::check_account_may_call(merchant.status, scope.sandbox, Family::Exchange)?;
             Ok(Claimable {
                 merchant: *merchant,
                 scope,
@@ -336,7 +336,7 @@ fn claimable(token: HandoffToken) -> Result<Claimable, Problem> {
 }
 
 /// Moves a session to the caller's device. If it is refused, the token stays unused.
-pub async fn claim(app: &App, address: IpAddr, token: &str) -> Result<(Exchanged, i64), Problem> {
+pub async fn claim(app: &App, address: IpAddr, token: &str) -> Result<(ExchangedSession, i64), Problem> {
     let Claimable {
         merchant,
         scope,
@@ -346,7 +346,7 @@ pub async fn claim(app: &App, address: IpAddr, token: &str) -> Result<(Exchanged
     let flow = sessions::configuration(&mut app.db.read().await?, scope, &session.link).await?;
     sessions::check_country(app, address, &merchant, &flow)?;
     let subject = session.id.to_string();
-    store::transaction!(app.db, |tx| -> Result<(Exchanged, i64), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(ExchangedSession, i64), Problem> {
         let (found, access) = handoffs::claim(tx, token).await?;
         let Claimable {
             scope,
@@ -363,7 +363,7 @@ pub async fn claim(app: &App, address: IpAddr, token: &str) -> Result<(Exchanged
         };
         audit::write(tx, scope, &entry).await?;
         let expires_in = (session.expires_at - tx.now()) / 1_000;
-        let exchanged = Exchanged {
+        let exchanged = ExchangedSession {
             session,
             token: access,
             scope,
@@ -384,7 +384,12 @@ pub async fn reject(app: &App, caller: &Caller, token: &SecretString) -> Result<
                 "Only the device that the session was handed to can reject it",
             ));
         }
-        audit::write(tx, caller.scope, &caller.did("handoff.rejected", &subject)).await?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.audit_entry("handoff.rejected", &subject),
+        )
+        .await?;
         Ok(())
     })
 }
@@ -488,10 +493,10 @@ mod tests {
 
     #[test]
     fn nothing_of_sanctions_is_told() {
-        assert_eq!(told_codes("[2702,2509]"), Ok(vec![2509]));
-        assert_eq!(told_codes("[2702]"), Ok(vec![]));
+        assert_eq!(applicant_codes("[2702,2509]"), Ok(vec![2509]));
+        assert_eq!(applicant_codes("[2702]"), Ok(vec![]));
         for unreadable in ["{}", "[2509", "[\"2509\"]", ""] {
-            assert!(told_codes(unreadable).is_err(), "{unreadable}");
+            assert!(applicant_codes(unreadable).is_err(), "{unreadable}");
         }
     }
 }

@@ -40,8 +40,8 @@ async fn old_calls(app: &App) {
         if let Err(error) = &swept {
             tracing::warn!(%error, "old calls could not be removed from the API log");
         }
-        app.background.ran(Job::ApiLog, &swept);
-        tokio::time::sleep(Job::ApiLog.every()).await;
+        app.background.record_run(Job::ApiLog, &swept);
+        tokio::time::sleep(Job::ApiLog.interval()).await;
     }
 }
 
@@ -53,8 +53,8 @@ async fn old_attempts(app: &App) {
             Ok(attempts) => tracing::info!(attempts, "attempts past their retention were removed"),
             Err(problem) => tracing::warn!(%problem, "attempts past their retention could not be removed"),
         }
-        app.background.ran(Job::Retention, &removed);
-        tokio::time::sleep(Job::Retention.every()).await;
+        app.background.record_run(Job::Retention, &removed);
+        tokio::time::sleep(Job::Retention.interval()).await;
     }
 }
 
@@ -66,8 +66,8 @@ async fn orphans(app: &App) {
             Ok(objects) => tracing::info!(objects, "objects that no attempt refers to were deleted"),
             Err(error) => tracing::warn!(%error, "orphaned objects could not be deleted"),
         }
-        app.background.ran(Job::Orphans, &swept);
-        tokio::time::sleep(Job::Orphans.every()).await;
+        app.background.record_run(Job::Orphans, &swept);
+        tokio::time::sleep(Job::Orphans.interval()).await;
     }
 }
 
@@ -79,8 +79,8 @@ async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
     let merchants = store::merchants::list(&mut app.db.read().await?).await?;
     let mut swept = 0;
     let stock = app.objects.inventory(before).await?;
-    app.background.measured(stock.objects, stock.bytes);
-    for (scope, attempt_id) in stock.old {
+    app.background.record_stored(stock.objects, stock.bytes);
+    for (scope, attempt_id) in stock.old_attempts {
         let known = merchants.iter().any(|merchant| merchant.id == scope.merchant_id);
         let newest = store::attempts::newest_at(&mut app.db.read().await?, scope).await?;
         let known =
@@ -112,8 +112,8 @@ async fn rows(app: &App) {
         if let Err(error) = &swept {
             tracing::warn!(%error, "expired rows could not be deleted");
         }
-        app.background.ran(Job::Expiry, &swept);
-        tokio::time::sleep(Job::Expiry.every()).await;
+        app.background.record_run(Job::Expiry, &swept);
+        tokio::time::sleep(Job::Expiry.interval()).await;
     }
 }
 

@@ -82,7 +82,7 @@ impl Answer {
 }
 
 /// Whether a request must be carried out.
-pub enum Start {
+pub enum ClaimOutcome {
     /// It must be carried out.
     Fresh(Claim),
     /// It was carried out before; this is its response.
@@ -107,13 +107,13 @@ pub async fn start(
     key: Option<&[u8]>,
     operation: &str,
     content: &[u8],
-) -> Result<Start, Problem> {
+) -> Result<ClaimOutcome, Problem> {
     let lease_ms = i64::from(app.config.idempotency_lease_ms);
     let fresh = |ticket: Option<KeyLease>| {
         let renewal = ticket
             .clone()
             .map(|ticket| renew(app.db.clone(), scope, ticket, lease_ms));
-        Start::Fresh(Claim {
+        ClaimOutcome::Fresh(Claim {
             renewal: renewal.map(|renewal| tokio::spawn(renewal).abort_handle()),
             ticket,
             scope,
@@ -135,13 +135,13 @@ pub async fn start(
             )])
         })?;
     let begun = store::transaction!(app.db, |tx| -> Result<KeyState, Problem> {
-        Ok(idempotency::begin(tx, scope, operation, key, content, lease_ms).await?)
+        Ok(idempotency::claim_key(tx, scope, operation, key, content, lease_ms).await?)
     })?;
     match begun {
         KeyState::Claimed(ticket) => Ok(fresh(Some(ticket))),
         KeyState::Replay { status, body } => {
             let status = StatusCode::from_u16(status).map_err(Problem::internal)?;
-            Ok(Start::Answered(Answer {
+            Ok(ClaimOutcome::Answered(Answer {
                 status,
                 body,
                 log_id: None,

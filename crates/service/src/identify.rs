@@ -8,8 +8,8 @@ use store::registrations::{self, Registration};
 use store::{Error, Scope, Tx, people};
 use uuid::Uuid;
 use verification::identity::{
-    Account, ExistingRegistration, FaceHit, FacemapTarget, Identity, Nearness, Plan, SubmissionScope,
-    plan_proven, plan_unproven,
+    AccountRegistrations, ExistingRegistration, FaceHit, FacemapTarget, Identity, Nearness, Plan,
+    SubmissionScope, plan_proven, plan_unproven,
 };
 
 use super::attempt_detail::SimilarFace;
@@ -93,7 +93,7 @@ async fn account(
     scope: Scope,
     external_user_id: &str,
     nearest: Option<Uuid>,
-) -> Result<Account, Error> {
+) -> Result<AccountRegistrations, Error> {
     let of_label = registrations::of_external_user_id(tx, scope, external_user_id).await?;
     let people: BTreeSet<Uuid> = of_label
         .iter()
@@ -104,7 +104,7 @@ async fn account(
     for person in people {
         of_people.extend(registrations::of_facemap(tx, scope, person).await?);
     }
-    Ok(Account {
+    Ok(AccountRegistrations {
         label_registrations: of_label.into_iter().map(registered).collect(),
         people_registrations: of_people.into_iter().map(registered).collect(),
     })

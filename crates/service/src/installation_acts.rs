@@ -16,7 +16,7 @@ use verification::four_eyes::{Act, needs_second_person};
 use verification::json::describe_without_values;
 
 use super::actor::By;
-use super::four_eyes::{self, Answered};
+use super::four_eyes::{self, AnswerOutcome};
 use crate::problem::{Kind, Problem};
 
 /// The kinds of acts, as they are stored.
@@ -81,7 +81,7 @@ impl InstallationAct {
             Self::RemoveList(list) => list.clone(),
             Self::ShrinkList(shrinkage) => serde_json::to_string(shrinkage).map_err(Problem::internal)?,
             Self::Operator { staff_id, let_in_by } => {
-                format!("{staff_id} {}", four_eyes::named(*let_in_by))
+                format!("{staff_id} {}", four_eyes::actor_name(*let_in_by))
             }
         })
     }
@@ -183,7 +183,7 @@ async fn note(tx: &mut store::Tx, actor: &str, act: &InstallationAct, step: &str
 }
 
 /// The acts that wait for operators, oldest first.
-pub async fn waiting(conn: &mut Conn) -> Result<Vec<PendingAct>, Problem> {
+pub async fn pending_acts(conn: &mut Conn) -> Result<Vec<PendingAct>, Problem> {
     let mut all = Vec::new();
     for row in proposals::list_installation(conn).await? {
         match InstallationAct::read(&row) {
@@ -319,7 +319,7 @@ pub enum Doubt {
 /// operators of an installation are not doubted when they join, or there could never be a second one; an
 /// operator who was dismissed counts as one of them. A person who can set an operator's password can sign in
 /// as that operator, however few operators there are.
-pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, why: Doubt, by: By<'_>) -> Result<(), Problem> {
+pub async fn record_doubt(tx: &mut store::Tx, staff_id: Uuid, why: Doubt, by: By<'_>) -> Result<(), Problem> {
     if !needs_two(tx).await? {
         return Ok(());
     }
@@ -345,14 +345,14 @@ pub async fn answer(
     id: Uuid,
     (agrees, seen): (bool, i64),
     staff_id: Uuid,
-) -> Result<(Answered, InstallationAct), Problem> {
-    store::transaction!(db, |tx| -> Result<(Answered, InstallationAct), Problem> {
+) -> Result<(AnswerOutcome, InstallationAct), Problem> {
+    store::transaction!(db, |tx| -> Result<(AnswerOutcome, InstallationAct), Problem> {
         if !staff::lock_operator(tx, staff_id).await? {
             return Err(Problem::new(Kind::Forbidden, "You are no operator any more"));
         }
         let gone = || Problem::not_found("This proposal is no longer pending").named("proposal_gone");
         let is_it = |one: &PendingAct| one.id == id;
-        let waiting = waiting(tx).await?.into_iter().find(is_it).ok_or_else(gone)?;
+        let waiting = pending_acts(tx).await?.into_iter().find(is_it).ok_or_else(gone)?;
         four_eyes::check_version(waiting.at, seen)?;
         if let Some(proposer) = waiting.staff_id {
             // The lock comes before the operators are read, so that the proposer is not dismissed between
@@ -360,7 +360,7 @@ pub async fn answer(
             staff::lock_operator(tx, proposer).await?;
         }
         let operators = Operators::of(tx).await?;
-        let actor = four_eyes::named(Some(staff_id));
+        let actor = four_eyes::actor_name(Some(staff_id));
         match operators.obstacle(&waiting, staff_id) {
             // A login that is in doubt must not hold up another operator's act either.
             Some(obstacle) if agrees || obstacle == Obstacle::NotCounted => return Err(refusal(obstacle)),
@@ -381,7 +381,7 @@ pub async fn answer(
                     return Err(gone());
                 }
                 note(tx, &actor, &act, "adopted").await?;
-                return Ok((Answered::Adopted, act));
+                return Ok((AnswerOutcome::Adopted, act));
             }
         } else if matches!(act, InstallationAct::Operator { .. }) {
             let text =
@@ -395,8 +395,8 @@ pub async fn answer(
             proposals::put_installation(tx, SHRINK_CONFIRMED, &act.subject()?, Some(staff_id)).await?;
         }
         let (answered, step) = match agrees {
-            true => (Answered::Done, "confirmed"),
-            false => (Answered::Dropped, "rejected"),
+            true => (AnswerOutcome::Done, "confirmed"),
+            false => (AnswerOutcome::Dropped, "rejected"),
         };
         note(tx, &actor, &act, step).await?;
         Ok((answered, act))

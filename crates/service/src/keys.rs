@@ -35,7 +35,7 @@ pub async fn create(app: &App, caller: &Caller) -> Result<NewCredential, Problem
             return Err(Problem::new(Kind::Forbidden, text));
         }
         let made = credentials::create(tx, scope.merchant_id, scope.sandbox).await?;
-        record_for_account(tx, scope, &caller.did("key.created", &made.key)).await?;
+        record_for_account(tx, scope, &caller.audit_entry("key.created", &made.key)).await?;
         Ok(made)
     })
 }
@@ -47,7 +47,7 @@ pub async fn rotate(app: &App, caller: &Caller, key: &str) -> Result<NewCredenti
         let made = credentials::rotate(tx, caller.scope.merchant_id, key, OVERLAP_MS)
             .await
             .map_err(gone)?;
-        record_for_account(tx, caller.scope, &caller.did("key.rotated", key)).await?;
+        record_for_account(tx, caller.scope, &caller.audit_entry("key.rotated", key)).await?;
         Ok(made)
     })
 }
@@ -57,7 +57,7 @@ pub async fn revoke(app: &App, caller: &Caller, key: &str) -> Result<(), Problem
     owned(app, caller, key).await?;
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         if credentials::revoke(tx, caller.scope.merchant_id, key).await? {
-            record_for_account(tx, caller.scope, &caller.did("key.revoked", key)).await?;
+            record_for_account(tx, caller.scope, &caller.audit_entry("key.revoked", key)).await?;
         }
         Ok(())
     })

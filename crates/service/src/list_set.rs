@@ -45,7 +45,7 @@ pub async fn installed(db: &Db) -> Result<BTreeMap<String, (String, usize)>, Err
 }
 
 /// Why a folder lacks the lists of a set; `None`: it has them.
-pub fn lacking(set: &ListSet, folder: &[ListStatus]) -> Option<String> {
+pub fn missing_list(set: &ListSet, folder: &[ListStatus]) -> Option<String> {
     set.lists.iter().find_map(|(name, list)| {
         let digest = hex::encode(list.digest);
         let here = folder.iter().find(|here| here.list == *name);

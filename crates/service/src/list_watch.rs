@@ -10,11 +10,11 @@ use crate::Shared;
 /// Checks for newer lists and labels for as long as the server runs.
 pub async fn watch(app: Shared) {
     loop {
-        tokio::time::sleep(Job::Lists.every()).await;
-        app.lists.expect(&app.db).await;
-        app.lists.look().await;
+        tokio::time::sleep(Job::Lists.interval()).await;
+        app.lists.refresh_expected(&app.db).await;
+        app.lists.reload_changed().await;
         let labels = Arc::clone(&app);
-        let looked = tokio::task::spawn_blocking(move || labels.labels.look()).await;
+        let looked = tokio::task::spawn_blocking(move || labels.labels.reload_changed()).await;
         // The number of lists in use, or why none can be used.
         let looked = match looked {
             Ok(()) => app.lists.screener().map(|screener| screener.lists().len() as u64),
@@ -23,6 +23,6 @@ pub async fn watch(app: Shared) {
                 Err("looking after the labels failed".into())
             }
         };
-        app.background.ran(Job::Lists, &looked);
+        app.background.record_run(Job::Lists, &looked);
     }
 }

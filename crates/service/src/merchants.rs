@@ -8,7 +8,7 @@ use uuid::Uuid;
 use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_second_person};
 
 use super::actor::By;
-use super::four_eyes::{self, Change, Line};
+use super::four_eyes::{self, Change, ChangedValue};
 use super::operations::{COMMAND_LINE, record_for_account};
 use super::{App, keys};
 use crate::caller::Caller;
@@ -52,7 +52,7 @@ fn rules(settings: MerchantSettings) -> AccountRules {
 
 /// The result of a change of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Changed {
+pub enum ChangeOutcome {
     /// It is in effect.
     Done,
     /// It waits for a second person.
@@ -65,7 +65,7 @@ pub async fn replace_settings(
     merchant: &Merchant,
     after: String,
     by: By<'_>,
-) -> Result<Changed, Problem> {
+) -> Result<ChangeOutcome, Problem> {
     if !faults(merchant).is_empty() && by.actor == By::COMMAND_LINE.actor {
         // Requests are refused until the settings are repaired, so only an operator on the machine can repair
         // them.
@@ -79,7 +79,7 @@ pub async fn replace_settings(
     let state = four_eyes::of_account(tx, merchant.id).await?;
     if weaker.is_empty() || !needs_second_person(Act::WeakenAccount, state) {
         put_settings(tx, merchant.id, &after, by.actor).await?;
-        return Ok(Changed::Done);
+        return Ok(ChangeOutcome::Done);
     }
     let id = merchant.id.to_string();
     let subject = four_eyes::Subject {
@@ -91,13 +91,13 @@ pub async fn replace_settings(
         before: merchant.settings.clone(),
         after,
     };
-    let lines = weaker.into_iter().map(Line::from).collect();
+    let lines = weaker.into_iter().map(ChangedValue::from).collect();
     let scope = Scope {
         merchant_id: merchant.id,
         sandbox: false,
     };
     four_eyes::propose(tx, scope, change, subject, lines, by).await?;
-    Ok(Changed::Proposed)
+    Ok(ChangeOutcome::Proposed)
 }
 
 /// Replaces settings that cannot be read. No second person can confirm such a change, so the new settings
@@ -108,17 +108,17 @@ async fn repair_settings(
     merchant: &Merchant,
     after: &str,
     by: By<'_>,
-) -> Result<Changed, Problem> {
+) -> Result<ChangeOutcome, Problem> {
     let changed = Merchant {
         settings: after.to_owned(),
         ..merchant.clone()
     };
-    let before = crate::settings::salvaged(merchant);
+    let before = crate::settings::readable_settings(merchant);
     let state = four_eyes::of_flows(tx, merchant.id, before.four_eyes).await?;
     let weaker = account_weakenings(&rules(before), &rules(settings(&changed)?));
     if weaker.is_empty() || !needs_second_person(Act::WeakenAccount, state) {
         put_settings(tx, merchant.id, after, by.actor).await?;
-        return Ok(Changed::Done);
+        return Ok(ChangeOutcome::Done);
     }
     let members: Vec<String> = weaker
         .into_iter()
@@ -171,9 +171,13 @@ pub(super) async fn put_settings(tx: &mut Tx, id: Uuid, settings: &str, actor: &
 }
 
 /// Changes a merchant's settings as a member of the account.
-pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> Result<Changed, Problem> {
+pub async fn change_settings(
+    app: &App,
+    caller: &Caller,
+    changes: &[String],
+) -> Result<ChangeOutcome, Problem> {
     let id = caller.scope.merchant_id;
-    store::transaction!(app.db, |tx| -> Result<Changed, Problem> {
+    store::transaction!(app.db, |tx| -> Result<ChangeOutcome, Problem> {
         let merchant = merchants::get_for_update(tx, id)
             .await?
             .ok_or_else(|| Problem::not_found("No such merchant"))?;

@@ -1,11 +1,10 @@
 //! Transaction monitoring: the use case of a screening request. `chain::query` defines valid queries,
 //! `chain::screen` the score, and `store::monitoring` has the SQL.
 
-mod kept;
-mod not_again;
 mod profiles;
 mod replay;
-mod verdict;
+mod replay_error;
+mod stored_screenings;
 
 use std::sync::Arc;
 
@@ -22,14 +21,14 @@ use store::idempotency::ResponseSubject;
 use store::monitoring::{self, NewScreening};
 use tracing::Instrument;
 use uuid::Uuid;
+use verification::risk_assessment::TraceCoverage;
 
-pub use self::kept::{Evidence, Said, page};
-pub use self::kept::{Page, Wanted, find, list, picture};
-pub use self::not_again::NotAgain;
-pub use self::profiles::{NotRead, NotSet, profile, set_profile};
-pub use self::replay::{Change, Decision, Replay, again};
-pub use self::verdict::{Seen, Verdict};
-use super::labels::{self, NoLabels};
+pub use self::profiles::{ReadProfileError, SetProfileError, profile, set_profile};
+pub use self::replay::{Change, Decision, Replay, replay_screening};
+pub use self::replay_error::ReplayError;
+pub use self::stored_screenings::{AddressLabel, Evidence, page};
+pub use self::stored_screenings::{Page, ScreeningFilter, find, list, picture};
+use super::labels::{self, LabelsUnavailable};
 use super::{App, Shared};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
@@ -74,9 +73,9 @@ async fn screen_and_record(
     query: Query,
     claim: &Claim,
 ) -> Result<Answer, NoScore> {
-    let outcome = match pretended(caller.scope, &query) {
+    let outcome = match simulated_failure(caller.scope, &query) {
         Some(failure) => Err(SourceError::from(failure).into()),
-        None => screened(app, caller, query.clone()).await,
+        None => screen_query(app, caller, query.clone()).await,
     };
     match outcome {
         Ok(found) => {
@@ -92,7 +91,7 @@ async fn screen_and_record(
             let seen = found
                 .evidence
                 .as_ref()
-                .and_then(|evidence| Seen::of(&evidence.exposures));
+                .and_then(|evidence| TraceCoverage::of(&evidence.exposures));
             let failed = answered.own().and_then(|screen| screen.failed.as_ref());
             let new = NewScreening {
                 score: Some(answered.score()),
@@ -100,7 +99,7 @@ async fn screen_and_record(
                 evidence: evidence.as_deref(),
                 failed: failed.map(word),
                 seen: seen.map(|(seen, bound)| (seen.as_str(), bound)),
-                ..kept(id, &query, 200)
+                ..new_screening(id, &query, 200)
             };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
                 monitoring::insert(tx, caller.scope, &new).await?;
@@ -112,7 +111,7 @@ async fn screen_and_record(
         Err(none) => {
             let new = NewScreening {
                 failed: Some(none.why),
-                ..kept(id, &query, none.status)
+                ..new_screening(id, &query, none.status)
             };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
                 Ok(monitoring::insert(tx, caller.scope, &new).await?)
@@ -147,8 +146,8 @@ impl From<NoScore> for Problem {
     }
 }
 
-impl From<NoLabels> for NoScore {
-    fn from(error: NoLabels) -> Self {
+impl From<LabelsUnavailable> for NoScore {
+    fn from(error: LabelsUnavailable) -> Self {
         NoScore {
             status: 503,
             why: error.word(),
@@ -207,12 +206,12 @@ fn not_found() -> Problem {
 }
 
 /// The failure that a demo query of the sandbox requests.
-fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
+fn simulated_failure(scope: Scope, query: &Query) -> Option<Failure> {
     scope.sandbox.then(|| sandbox::failure(&query.bytes())).flatten()
 }
 
 /// The outcome of a screening.
-struct Found {
+struct ScreeningOutcome {
     answered: ChainAnswer,
     /// The name that the account's address book gives the address.
     own_name: Option<String>,
@@ -222,14 +221,14 @@ struct Found {
 
 /// A labelled address always gets a score. An address without a label and unknown to every source is not
 /// found (`docs/decisions/0018-transaction-monitoring.md`).
-async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoScore> {
+async fn screen_query(app: &App, caller: &Caller, query: Query) -> Result<ScreeningOutcome, NoScore> {
     let busy = |problem| NoScore {
         status: 503,
         why: "busy",
         problem,
     };
     let confirmed = app.lists.confirm(&app.db).await;
-    confirmed.map_err(NoLabels::from)?;
+    confirmed.map_err(LabelsUnavailable::from)?;
     let labels = labels::of_caller(app, caller)?;
     let profile = newest_profile(app, caller).await?;
     let chains = Arc::clone(&app.chains);
@@ -247,7 +246,7 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
             tracing::warn!(chain = %request.chain, error = %failed, "labels alone answered for a source that did not");
         }
         let own_name = match request.subject {
-            Subject::Address(address) => labels.own_name(request.chain, address, request.at),
+            Subject::Address(address) => labels.book_name(request.chain, address, request.at),
             Subject::Transaction(_) => None,
         };
         let evidence = answered.own().map(|screen| {
@@ -259,7 +258,7 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
     match screened.await {
         Ok(screened) => {
             let (answered, own_name, evidence) = screened?;
-            Ok(Found {
+            Ok(ScreeningOutcome {
                 answered,
                 own_name,
                 evidence: evidence.transpose()?,
@@ -294,7 +293,7 @@ pub fn answer_body(id: Uuid, query: &Query, answered: &ChainAnswer) -> Value {
 }
 
 /// A screening to be stored, without a response.
-fn kept(id: Uuid, query: &Query, status: u16) -> NewScreening<'_> {
+fn new_screening(id: Uuid, query: &Query, status: u16) -> NewScreening<'_> {
     NewScreening {
         id,
         kind: query.kind(),

@@ -3,8 +3,8 @@
 //! (`docs/decisions/0022-names-that-are-screened.md`).
 //!
 //! The earlier names are certain only inside the account's serial step, which finds the person.
-//! [`look_ahead`] therefore reads and screens them before the step, for the person whose face is nearest
-//! then. [`in_step`] only compares: if the person or the person's attempts have changed in between, the step
+//! [`load_earlier_names`] therefore reads and screens them before the step, for the person whose face is nearest
+//! then. [`check_names_in_step`] only compares: if the person or the person's attempts have changed in between, the step
 //! ends and the caller begins again.
 
 use std::collections::BTreeMap;
@@ -64,12 +64,12 @@ fn query(name: &ScreenedName) -> Query {
 
 /// Names with their screening, the submitted name first.
 #[derive(Clone, Debug)]
-pub struct Screened {
+pub struct ScreenedNames {
     names: Vec<ScreenedName>,
     screening: Screening,
 }
 
-impl Screened {
+impl ScreenedNames {
     /// Screens names. Blocks.
     ///
     /// # Errors
@@ -119,48 +119,48 @@ pub type NamesByAttempt = BTreeMap<i64, Vec<ScreenedName>>;
 /// Earlier names of the person with the nearest face just before the account's serial step, and their
 /// screening.
 #[derive(Default)]
-pub struct Ahead {
+pub struct EarlierNames {
     earlier: NamesByAttempt,
-    screened: Option<Screened>,
+    screened: Option<ScreenedNames>,
 }
 
 /// Reads the earlier names of a person and screens them with an attempt's own names.
 ///
 /// # Errors
 /// See [`screen`]; 503 where an earlier attempt cannot be read.
-pub async fn look_ahead(
+pub async fn load_earlier_names(
     app: &Shared,
     scope: Scope,
     person: Uuid,
-    own: &Screened,
+    own: &ScreenedNames,
     settings: &MerchantSettings,
-) -> Result<Ahead, Problem> {
+) -> Result<EarlierNames, Problem> {
     let earlier = of_person(&mut app.db.read().await?, scope, person, &NamesByAttempt::new()).await?;
-    screen_ahead(app, scope, earlier, own, settings).await
+    screen_earlier_names(app, scope, earlier, own, settings).await
 }
 
 /// Screens earlier names with an attempt's own names.
 ///
 /// # Errors
 /// See [`screen`].
-pub async fn screen_ahead(
+pub async fn screen_earlier_names(
     app: &Shared,
     scope: Scope,
     earlier: NamesByAttempt,
-    own: &Screened,
+    own: &ScreenedNames,
     settings: &MerchantSettings,
-) -> Result<Ahead, Problem> {
+) -> Result<EarlierNames, Problem> {
     let (app, own, settings) = (Arc::clone(app), own.clone(), settings.clone());
     let more: Vec<ScreenedName> = earlier.values().flatten().cloned().collect();
     let screened = cpu::blocking(move || Ok(own.with(more, &app.lists, scope.sandbox, &settings))).await??;
-    Ok(Ahead {
+    Ok(EarlierNames {
         earlier,
         screened: Some(screened),
     })
 }
 
 /// What the account's serial step found about a person's names.
-pub enum InStep {
+pub enum NameCheck {
     /// All of them were screened ahead: the screening that counts.
     Screened(Screening),
     /// There are other names. They must be screened before the step begins again.
@@ -172,20 +172,20 @@ pub enum InStep {
 ///
 /// # Errors
 /// 503 where an earlier attempt cannot be read.
-pub async fn in_step(
+pub async fn check_names_in_step(
     tx: &mut Tx,
     scope: Scope,
     person: Uuid,
-    own: &Screened,
-    ahead: &Ahead,
-) -> Result<InStep, Problem> {
+    own: &ScreenedNames,
+    ahead: &EarlierNames,
+) -> Result<NameCheck, Problem> {
     let earlier = of_person(tx, scope, person, &ahead.earlier).await?;
     let known = earlier.values().flatten().cloned();
     let names = distinct(own.names.iter().cloned().chain(known));
     let screened = [Some(own), ahead.screened.as_ref()].into_iter().flatten();
     let found = screened.into_iter().find(|screened| screened.names == names);
-    Ok(found.map_or(InStep::Unscreened(earlier), |screened| {
-        InStep::Screened(screened.screening.clone())
+    Ok(found.map_or(NameCheck::Unscreened(earlier), |screened| {
+        NameCheck::Screened(screened.screening.clone())
     }))
 }
 

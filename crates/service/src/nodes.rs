@@ -11,12 +11,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use store::nodes::{self, Node};
 
-use crate::background::{Ran, Stored};
+use crate::background::{JobRun, StoredObjects};
 use crate::checks::{self, Check};
 use crate::cpu::Capacity;
 use crate::{App, Shared};
 
-const EVERY: Duration = Duration::from_secs(30);
+const REPORT_INTERVAL: Duration = Duration::from_secs(30);
 /// How long the data folder may take to answer.
 const FOLDER_WITHIN: Duration = Duration::from_secs(5);
 /// The row of a process that has been silent for this long is deleted.
@@ -37,9 +37,9 @@ pub struct Report {
     /// The contents of the lists in this node's folder: SHA-256 in hexadecimal, by name.
     pub list_digests: BTreeMap<String, String>,
     /// The results of its jobs' last runs, by job name.
-    pub jobs: BTreeMap<String, Ran>,
+    pub jobs: BTreeMap<String, JobRun>,
     /// What the object store contained when this process last counted it.
-    pub stored: Option<Stored>,
+    pub stored: Option<StoredObjects>,
 }
 
 impl Report {
@@ -57,13 +57,13 @@ impl Report {
 }
 
 /// Deletes this process's report when it stops.
-pub async fn leave(app: &App) -> Result<(), store::Error> {
+pub async fn remove_report(app: &App) -> Result<(), store::Error> {
     store::transaction!(app.db, |tx| -> Result<(), store::Error> {
         nodes::forget(tx, app.presence.id()).await
     })
 }
 
-async fn say(app: &Shared) -> Result<(), store::Error> {
+async fn write_report(app: &Shared) -> Result<(), store::Error> {
     let node = Node {
         id: app.presence.id(),
         name: app.presence.name().to_owned(),
@@ -83,10 +83,10 @@ async fn say(app: &Shared) -> Result<(), store::Error> {
 /// Reports as long as the process serves.
 pub async fn run(app: Shared) {
     loop {
-        if let Err(error) = say(&app).await {
+        if let Err(error) = write_report(&app).await {
             tracing::warn!(%error, "this process could not report");
         }
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(REPORT_INTERVAL).await;
     }
 }
 

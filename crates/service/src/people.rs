@@ -24,12 +24,12 @@ const MOST_OPENED: i64 = 50;
 pub const MAX_TEXT: usize = 500;
 
 /// A person in a search result.
-pub struct Found {
+pub struct FoundPerson {
     /// The person.
     pub person: Person,
     /// Most recently active first.
     pub registrations: Vec<Registration>,
-    /// The data of the person's [identifying attempt](known_by); empty if none is stored.
+    /// The data of the person's [identifying attempt](identifying_attempt); empty if none is stored.
     pub info: ApplicantInfo,
     /// The newest attempt.
     pub log_id: Option<i64>,
@@ -39,7 +39,7 @@ pub struct Found {
 #[derive(Default)]
 pub struct Search {
     /// At most [`MOST_FOUND`].
-    pub people: Vec<Found>,
+    pub people: Vec<FoundPerson>,
     /// The attempt, if its number or its session's id was searched.
     pub log_id: Option<i64>,
     /// Whether there may be more people. More words narrow the search.
@@ -94,18 +94,22 @@ pub async fn search(app: &App, scope: Scope, text: &str) -> Result<Search, Probl
         }
     }
     for id in unique {
-        search.people.extend(found(&mut conn, scope, id).await?);
+        search.people.extend(read_person(&mut conn, scope, id).await?);
     }
     Ok(search)
 }
 
-async fn found(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Found>, Problem> {
+async fn read_person(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+) -> Result<Option<FoundPerson>, Problem> {
     let Some(person) = people::resolve(conn, scope, facemap_id).await? else {
         return Ok(None);
     };
     let newest = attempts::newest_of_facemap(conn, scope, person.facemap_id).await?;
-    let known = known_by(conn, scope, &person).await?;
-    Ok(Some(Found {
+    let known = identifying_attempt(conn, scope, &person).await?;
+    Ok(Some(FoundPerson {
         registrations: registrations::of_facemap(conn, scope, person.facemap_id).await?,
         person,
         info: known.map(|(_, detail)| detail.info).unwrap_or_default(),
@@ -116,7 +120,7 @@ async fn found(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option
 /// The attempt that identifies a person. For a person with a proven face it is the newest attempt that the
 /// face proved, because other attempts with the label may be anyone's. If none is found, it is the first
 /// attempt, with which the face came. For a person without a proven face it is the newest attempt.
-pub async fn known_by(
+pub async fn identifying_attempt(
     conn: &mut Conn,
     scope: Scope,
     person: &Person,

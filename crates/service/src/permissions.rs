@@ -1,4 +1,4 @@
-//! Who may do what in the portal: one table, pure. It uses roles only; the store's scope determines whose
+//! Grantee may do what in the portal: one table, pure. It uses roles only; the store's scope determines whose
 //! data it is.
 
 /// A member's part in a merchant account.
@@ -45,9 +45,9 @@ impl std::str::FromStr for Role {
     }
 }
 
-/// Who may perform an action.
+/// Grantee may perform an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum Grantee {
     /// Everyone, signed in or not.
     Anybody,
     /// Every signed-in person, with or without an account.
@@ -70,8 +70,8 @@ macro_rules! actions {
             /// Every action.
             pub const ALL: &'static [Action] = &[$(Action::$name,)*];
 
-            /// Who may perform it.
-            pub fn who(self) -> Who {
+            /// Grantee may perform it.
+            pub fn who(self) -> Grantee {
                 match self {
                     $(Action::$name => $who,)*
                 }
@@ -80,23 +80,23 @@ macro_rules! actions {
     };
 }
 
-const EVERY_ROLE: Who = Who::Roles(&Role::ALL);
-const IN_CHARGE: Who = Who::Roles(&[Owner, Admin]);
-const BUILDERS: Who = Who::Roles(&[Owner, Admin, Developer]);
-const RULE_MAKERS: Who = Who::Roles(&[Owner, Admin, Compliance]);
-const DECIDERS: Who = Who::Roles(&[Owner, Admin, Compliance, Reviewer]);
-const SEES_PEOPLE: Who = Who::Roles(&[Owner, Admin, Compliance, Reviewer, Auditor]);
-const DATA_OFFICERS: Who = Who::Roles(&[Owner, Compliance]);
+const EVERY_ROLE: Grantee = Grantee::Roles(&Role::ALL);
+const IN_CHARGE: Grantee = Grantee::Roles(&[Owner, Admin]);
+const BUILDERS: Grantee = Grantee::Roles(&[Owner, Admin, Developer]);
+const RULE_MAKERS: Grantee = Grantee::Roles(&[Owner, Admin, Compliance]);
+const DECIDERS: Grantee = Grantee::Roles(&[Owner, Admin, Compliance, Reviewer]);
+const SEES_PEOPLE: Grantee = Grantee::Roles(&[Owner, Admin, Compliance, Reviewer, Auditor]);
+const DATA_OFFICERS: Grantee = Grantee::Roles(&[Owner, Compliance]);
 
 actions! {
     /// Signing in, and joining by a link.
-    Public => Who::Anybody,
+    Public => Grantee::Anybody,
     /// The member's own profile.
-    SignedIn => Who::SignedIn,
+    SignedIn => Grantee::SignedIn,
     /// The operator console.
-    Operate => Who::Operators,
+    Operate => Grantee::Operators,
     /// Inviting and dismissing operators.
-    ManageOperators => Who::Operators,
+    ManageOperators => Grantee::Operators,
     /// The first page.
     ViewDashboard => EVERY_ROLE,
     /// Inviting members, changing roles, removing access.
@@ -104,21 +104,21 @@ actions! {
     /// The account's profile, branding, countries and origins.
     ManageCompany => IN_CHARGE,
     /// Requiring a second factor of all members.
-    RequireSecondFactor => Who::Roles(&[Owner]),
+    RequireSecondFactor => Grantee::Roles(&[Owner]),
     /// Applying for live access.
-    Apply => Who::Roles(&[Owner]),
+    Apply => Grantee::Roles(&[Owner]),
     /// API keys and their secrets.
     ViewKeys => BUILDERS,
     /// Viewing Flows and Groups.
     ViewFlows => EVERY_ROLE,
     /// Creating and changing Flows.
-    EditFlows => Who::Roles(&[Owner, Admin, Compliance, Developer]),
+    EditFlows => Grantee::Roles(&[Owner, Admin, Compliance, Developer]),
     /// Creating and changing Groups.
-    EditGroups => Who::Roles(&[Owner, Admin, Compliance, Developer]),
+    EditGroups => Grantee::Roles(&[Owner, Admin, Compliance, Developer]),
     /// When a Flow's attempts need a reviewer, and how many: review policy, four eyes, thresholds.
     ManageRules => RULE_MAKERS,
     /// Hosted links.
-    MakeLinks => Who::Roles(&[Owner, Admin, Compliance, Reviewer, Developer]),
+    MakeLinks => Grantee::Roles(&[Owner, Admin, Compliance, Reviewer, Developer]),
     /// Webhooks: secrets, deliveries, tests.
     ManageWebhooks => BUILDERS,
     /// The review queue.
@@ -142,11 +142,11 @@ actions! {
     /// Figures.
     ViewInsight => EVERY_ROLE,
     /// Exporting figures and logs as files.
-    ExportCsv => Who::Roles(&[Owner, Admin, Compliance, Auditor]),
+    ExportCsv => Grantee::Roles(&[Owner, Admin, Compliance, Auditor]),
     /// The API log. Personal values are masked for developers.
-    ViewApiLog => Who::Roles(&[Owner, Admin, Compliance, Developer, Auditor]),
+    ViewApiLog => Grantee::Roles(&[Owner, Admin, Compliance, Developer, Auditor]),
     /// The audit trail.
-    ViewAudit => Who::Roles(&[Owner, Admin, Compliance, Auditor]),
+    ViewAudit => Grantee::Roles(&[Owner, Admin, Compliance, Auditor]),
     /// Erasing a person permanently.
     ErasePerson => DATA_OFFICERS,
     /// Exporting all data about a person as a file.
@@ -172,9 +172,9 @@ impl Action {
 /// Whether a member with this role, or an operator, may perform an action.
 pub fn may(role: Option<Role>, operator: bool, action: Action) -> bool {
     match action.who() {
-        Who::Anybody | Who::SignedIn => true,
-        Who::Operators => operator,
-        Who::Roles(roles) => role.is_some_and(|role| roles.contains(&role)),
+        Grantee::Anybody | Grantee::SignedIn => true,
+        Grantee::Operators => operator,
+        Grantee::Roles(roles) => role.is_some_and(|role| roles.contains(&role)),
     }
 }
 
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn being_an_operator_opens_no_account() {
         for action in Action::ALL {
-            if let Who::Roles(_) = action.who() {
+            if let Grantee::Roles(_) = action.who() {
                 assert!(!may(None, true, *action), "{action:?}");
                 assert!(may(Some(Owner), false, *action), "{action:?}");
             }

@@ -15,7 +15,7 @@ const MOST: usize = 20;
 
 /// A summary of a person's stored data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct PersonSummary {
     /// The person, not an alias.
     pub facemap_id: Uuid,
     /// Whether a proven face is stored.
@@ -30,7 +30,7 @@ pub struct Held {
     pub attempts: usize,
 }
 
-impl Held {
+impl PersonSummary {
     /// The text that a member types to confirm this person.
     pub fn confirmation(&self) -> String {
         confirmation(self.facemap_id)
@@ -44,7 +44,7 @@ pub fn confirmation(facemap_id: Uuid) -> String {
 
 /// All people with a facemap (or an earlier one) or an externalUserId. The audit trail records each person
 /// found as viewed.
-pub async fn find(app: &App, scope: Scope, asked: &str, actor: &str) -> Result<Vec<Held>, Problem> {
+pub async fn find(app: &App, scope: Scope, asked: &str, actor: &str) -> Result<Vec<PersonSummary>, Problem> {
     let mut conn = app.db.read().await?;
     let mut facemaps = BTreeSet::new();
     // A label may look like a facemap.
@@ -60,7 +60,7 @@ pub async fn find(app: &App, scope: Scope, asked: &str, actor: &str) -> Result<V
     drop(conn);
     let mut found = Vec::new();
     for facemap_id in facemaps.into_iter().take(MOST) {
-        let held = held(app, scope, facemap_id).await?;
+        let held = summarise_person(app, scope, facemap_id).await?;
         store::transaction!(app.db, |tx| -> Result<(), Problem> {
             let entry = Entry {
                 actor,
@@ -76,7 +76,7 @@ pub async fn find(app: &App, scope: Scope, asked: &str, actor: &str) -> Result<V
 }
 
 /// Summarises a person's stored data; 404 if there is no such person.
-pub async fn held(app: &App, scope: Scope, facemap_id: Uuid) -> Result<Held, Problem> {
+pub async fn summarise_person(app: &App, scope: Scope, facemap_id: Uuid) -> Result<PersonSummary, Problem> {
     let mut conn = app.db.read().await?;
     let person = people::resolve(&mut conn, scope, facemap_id)
         .await?
@@ -86,7 +86,7 @@ pub async fn held(app: &App, scope: Scope, facemap_id: Uuid) -> Result<Held, Pro
         .iter()
         .map(|one| one.external_user_id.clone())
         .collect();
-    Ok(Held {
+    Ok(PersonSummary {
         facemap_id: person.facemap_id,
         proven: person.proven,
         created_at: person.created_at,

@@ -10,15 +10,15 @@ use store::merchants::Merchant;
 use uuid::Uuid;
 
 use crate::App;
-use crate::caller::{Caller, allowed};
+use crate::caller::{Caller, check_account_may_call};
 use crate::config::RateClass;
 use crate::merchants;
 use crate::problem::{Family, Kind, Problem};
 
 /// Checks that a member may screen by hand in the portal. An account's members who decide share one limit.
 /// Members who only read share another of the same size, so that they never block a decision.
-pub async fn screens(app: &App, caller: &Caller, decides: bool) -> Result<(), Problem> {
-    allowed(caller.merchant.status, caller.scope.sandbox, Family::Monitoring)?;
+pub async fn check_screening_rate(app: &App, caller: &Caller, decides: bool) -> Result<(), Problem> {
+    check_account_may_call(caller.merchant.status, caller.scope.sandbox, Family::Monitoring)?;
     let class = RateClass::Monitoring;
     let limit = limit_of(app, class, &caller.merchant)?;
     let who = if decides { "portal" } else { "portal, looking" };

@@ -49,8 +49,7 @@ impl Reindexer {
     pub async fn reindex(&self, scope: Scope, actor: &str) -> Result<Reindexed, Problem> {
         let people = {
             let mut conn = self.db.read().await?;
-            store::faces::people_with_outdated_faces(&mut conn, scope, self.engine.embedding_version())
-                .await?
+            store::faces::outdated_people(&mut conn, scope, self.engine.embedding_version()).await?
         };
         let mut done = Reindexed::default();
         for facemap_id in people {

@@ -17,7 +17,7 @@ use store::{Scope, faces};
 use uuid::Uuid;
 
 use super::actor::By;
-use super::flows::Saved;
+use super::flows::SaveOutcome;
 use super::{App, erasure, flows, reviews};
 use crate::problem::Problem;
 
@@ -44,7 +44,7 @@ pub async fn sweep(app: &App) -> Result<usize, Problem> {
     }
     if removed > 0 {
         // Noted again, because housekeeping may have emptied the log between the first removal and the last.
-        app.background.destroys_keys();
+        app.background.note_key_destruction();
         erasure::empty_log(app).await?;
     }
     failed.map_or(Ok(removed), Err)
@@ -54,7 +54,7 @@ pub async fn sweep(app: &App) -> Result<usize, Problem> {
 /// Attempts of a Flow that cannot be read are retained, and the error is returned after the others were
 /// deleted.
 async fn sweep_scope(app: &App, scope: Scope, removed: &mut usize) -> Result<(), Problem> {
-    let mut kept = Kept {
+    let mut kept = RetentionPeriods {
         days: BTreeMap::new(),
         unreadable: BTreeSet::new(),
         default: app.config.retention_days,
@@ -76,7 +76,12 @@ async fn sweep_scope(app: &App, scope: Scope, removed: &mut usize) -> Result<(),
     unreadable.map_or(Ok(()), Err)
 }
 
-async fn sweep_kept(app: &App, scope: Scope, kept: &Kept, removed: &mut usize) -> Result<(), Problem> {
+async fn sweep_kept(
+    app: &App,
+    scope: Scope,
+    kept: &RetentionPeriods,
+    removed: &mut usize,
+) -> Result<(), Problem> {
     let Some(shortest) = kept.shortest() else {
         return Ok(());
     };
@@ -95,7 +100,7 @@ async fn sweep_kept(app: &App, scope: Scope, kept: &Kept, removed: &mut usize) -
             continue;
         }
         journal(app, scope, &over).await?;
-        app.background.destroys_keys();
+        app.background.note_key_destruction();
         for attempt in over {
             *removed += usize::from(remove(app, scope, attempt).await?);
         }
@@ -162,8 +167,8 @@ pub async fn set(
     flow_id: Uuid,
     days: Option<u32>,
     actor: &str,
-) -> Result<Saved, Problem> {
-    store::transaction!(app.db, |tx| -> Result<Saved, Problem> {
+) -> Result<SaveOutcome, Problem> {
+    store::transaction!(app.db, |tx| -> Result<SaveOutcome, Problem> {
         let flow = store::flows::get_for_update(tx, scope, flow_id)
             .await?
             .ok_or_else(|| Problem::not_found("Flow not found"))?;
@@ -178,7 +183,7 @@ pub async fn set(
         flows::parse(&content)?;
         let by = By::actor(actor);
         let saved = flows::change(tx, scope, flow, content, app.config.retention_days, by).await?;
-        if matches!(saved, Saved::Proposed) {
+        if matches!(saved, SaveOutcome::Proposed) {
             return Ok(saved);
         }
         let entry = Entry {
@@ -193,7 +198,7 @@ pub async fn set(
 }
 
 /// How long attempts are retained.
-struct Kept {
+struct RetentionPeriods {
     /// Days by Flow. A Flow without a setting, or a deleted one, has the default.
     days: BTreeMap<Uuid, Option<u32>>,
     /// Flows that cannot be read.
@@ -202,7 +207,7 @@ struct Kept {
     default: Option<u32>,
 }
 
-impl Kept {
+impl RetentionPeriods {
     fn of(&self, flow_id: Uuid) -> Option<u32> {
         self.days.get(&flow_id).copied().flatten().or(self.default)
     }
@@ -260,7 +265,7 @@ mod tests {
     #[test]
     fn a_flow_s_days_come_before_the_default() {
         let [own, silent, gone, damaged] = [1, 2, 3, 4].map(Uuid::from_u128);
-        let kept = |default| Kept {
+        let kept = |default| RetentionPeriods {
             days: BTreeMap::from([(own, Some(30)), (silent, None)]),
             unreadable: BTreeSet::from([damaged]),
             default,

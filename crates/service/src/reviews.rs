@@ -14,7 +14,7 @@ use verification::status::{
 
 use super::audit_trail::note;
 use super::dispositions::MAX_REASON;
-use super::dispositions::{self, Concluded};
+use super::dispositions::{self, HitConclusion};
 use super::face_replicas::{FaceReplicas, Replica};
 use super::{events, four_eyes, held_faces, sessions};
 use crate::problem::{Kind, Problem};
@@ -26,7 +26,7 @@ pub async fn pending(db: &Db, scope: Scope, after: i64, limit: i64) -> Result<Ve
 
 /// A reviewer's request to decide on an attempt.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct DecisionRequest<'a> {
     /// The attempt.
     pub log_id: i64,
     /// The decision.
@@ -54,7 +54,7 @@ pub enum Outcome {
 
 /// A version of an attempt's state for decisions. A decision that was made on one state must not apply to
 /// another.
-pub fn version(attempt: &Attempt, proposal: Option<&Proposal>, concluded: &[Concluded]) -> i64 {
+pub fn version(attempt: &Attempt, proposal: Option<&Proposal>, concluded: &[HitConclusion]) -> i64 {
     attempt
         .decided_at
         .unwrap_or(0)
@@ -78,14 +78,14 @@ pub async fn decide(
     db: &Db,
     faces: &FaceReplicas,
     scope: Scope,
-    wish: &Wish<'_>,
+    wish: &DecisionRequest<'_>,
 ) -> Result<Outcome, Problem> {
     let mut replica = match wish.decision {
         Decision::Approve => held_faces::replica_for(db, faces, scope, wish.log_id).await?,
         Decision::Decline | Decision::Reopen => None,
     };
     store::transaction!(db, |tx| -> Result<Outcome, Problem> {
-        let (attempt, proposal) = wanted(tx, scope, wish.log_id, wish.version).await?;
+        let (attempt, proposal) = lock_reviewed_attempt(tx, scope, wish.log_id, wish.version).await?;
         may_decide(tx, scope, wish).await?;
         // An impossible decision is refused before it becomes a proposal.
         status_after(&attempt, wish)?;
@@ -148,7 +148,7 @@ pub async fn second(
         false => None,
     };
     store::transaction!(db, |tx| -> Result<Outcome, Problem> {
-        let (attempt, proposal) = wanted(tx, scope, log_id, version).await?;
+        let (attempt, proposal) = lock_reviewed_attempt(tx, scope, log_id, version).await?;
         let proposal = proposal.ok_or_else(|| {
             Problem::new(Kind::Conflict, "The proposed decision is no longer pending").named("proposal_gone")
         })?;
@@ -158,7 +158,7 @@ pub async fn second(
         } else if !own {
             four_eyes::may_propose(tx, scope.merchant_id, Some(staff_id)).await?;
         }
-        let wish = Wish {
+        let wish = DecisionRequest {
             log_id,
             decision: proposal.decision,
             reason: proposal.reason.as_deref(),
@@ -168,7 +168,7 @@ pub async fn second(
             dispositions: &[],
         };
         may_decide(tx, scope, &wish).await?;
-        let proposer = four_eyes::named(proposal.staff_id);
+        let proposer = four_eyes::actor_name(proposal.staff_id);
         let detail = json!({"decision": proposal.decision, "proposedBy": proposer}).to_string();
         if confirmed && proposal.staff_id.is_none() {
             // The command line does not count as a person: the first person who agrees becomes the proposer,
@@ -200,7 +200,7 @@ pub async fn second(
 
 /// Locks the account's serial step and reads the attempt with its proposal. It is a conflict if the attempt
 /// is no longer in the reviewed state.
-async fn wanted(
+async fn lock_reviewed_attempt(
     tx: &mut Tx,
     scope: Scope,
     log_id: i64,
@@ -219,7 +219,7 @@ async fn wanted(
 }
 
 /// Refuses a decision on an attempt that a colleague has claimed.
-async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Problem> {
+async fn may_decide(tx: &mut Tx, scope: Scope, wish: &DecisionRequest<'_>) -> Result<(), Problem> {
     let claim = review::claim_of(tx, scope, wish.log_id).await?;
     match (claim, wish.staff_id) {
         (Some(claim), Some(staff_id)) if claim.staff_id != staff_id => {
@@ -231,12 +231,16 @@ async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Pr
 }
 
 /// Whether a decision on an attempt needs a second person.
-pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<bool, Problem> {
+pub async fn approval_needs_second_person(
+    conn: &mut Conn,
+    scope: Scope,
+    attempt: &Attempt,
+) -> Result<bool, Problem> {
     let state = four_eyes::of_attempt(conn, scope, attempt).await?;
     Ok(needs_second_person(Act::Approve, state))
 }
 
-fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Problem> {
+fn status_after(attempt: &Attempt, wish: &DecisionRequest<'_>) -> Result<AttemptStatus, Problem> {
     if wish
         .reason
         .is_some_and(|reason| reason.chars().count() > MAX_REASON)
@@ -258,14 +262,14 @@ async fn carry_out(
     replica: Option<&mut Replica>,
     scope: Scope,
     attempt: &Attempt,
-    wish: &Wish<'_>,
+    wish: &DecisionRequest<'_>,
     detail: &str,
 ) -> Result<AttemptStatus, Problem> {
     let status = status_after(attempt, wish)?;
     if status == AttemptStatus::Approved {
         dispositions::allow_approval(tx, scope, attempt, wish.reason).await?;
     }
-    // `wanted` began the account's serial step.
+    // `lock_reviewed_attempt` began the account's serial step.
     let attempt = match status {
         AttemptStatus::Approved => &held_faces::prove(tx, replica, scope, attempt).await?,
         AttemptStatus::Declined => &held_faces::unbind(tx, scope, attempt).await?,
@@ -276,7 +280,7 @@ async fn carry_out(
         refresh_status(tx, scope, registration_id).await?;
     }
     if let Some(session_id) = attempt.session_id {
-        sessions::decided(tx, scope, session_id, wish.log_id, status).await?;
+        sessions::apply_decision(tx, scope, session_id, wish.log_id, status).await?;
     }
     review::release(tx, scope, wish.log_id, None).await?;
     let action = audit_action(wish.decision);

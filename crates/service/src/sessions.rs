@@ -41,7 +41,7 @@ pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Resu
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         configuration(tx, caller.scope, &link).await?;
         let token = sessions::create_link(tx, caller.scope, &link, LINK_MS).await?;
-        let entry = caller.did("link.created", &request.flow_id);
+        let entry = caller.audit_entry("link.created", &request.flow_id);
         audit::write(tx, caller.scope, &entry).await?;
         Ok(token)
     })?;
@@ -100,7 +100,7 @@ pub fn sdk_id(flow_id: Uuid) -> Uuid {
 }
 
 /// The result of an exchange.
-pub struct Exchanged {
+pub struct ExchangedSession {
     /// The new session.
     pub session: Session,
     /// Its access token. It is shown only once.
@@ -130,8 +130,8 @@ pub struct Offer {
 /// Reads a link token without using it up. It refuses the same tokens as the exchange.
 pub async fn offer(app: &App, token: &str) -> Result<Offer, Problem> {
     let mut conn = app.db.read().await?;
-    let (merchant, scope, link, expires_at) = good(sessions::peek_link(&mut conn, token).await?)?;
-    caller::allowed(merchant.status, scope.sandbox, crate::problem::Family::Exchange)?;
+    let (merchant, scope, link, expires_at) = require_valid(sessions::peek_link(&mut conn, token).await?)?;
+    caller::check_account_may_call(merchant.status, scope.sandbox, crate::problem::Family::Exchange)?;
     let flow = configuration(&mut conn, scope, &link).await?;
     Ok(Offer {
         merchant: *merchant,
@@ -143,20 +143,20 @@ pub async fn offer(app: &App, token: &str) -> Result<Offer, Problem> {
 }
 
 /// Exchanges a link token for a session. If it is refused, the token stays unused.
-pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchanged, Problem> {
+pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<ExchangedSession, Problem> {
     let Offer { merchant, flow, .. } = offer(app, token).await?;
     check_country(app, address, &merchant, &flow)?;
     let rules = flows::parse(&flow.clone().into())?;
     let max_attempts = i64::from(rules.settings.attempts_per_link);
     let (scope, session, token) =
         store::transaction!(app.db, |tx| -> Result<(Scope, Session, SecretString), Problem> {
-            let (_, scope, link, _) = good(sessions::redeem_link(tx, token).await?)?;
+            let (_, scope, link, _) = require_valid(sessions::redeem_link(tx, token).await?)?;
             let (session, token) =
                 sessions::create(tx, scope, link, max_attempts, TOKEN_SECONDS * 1_000).await?;
             Ok((scope, session, token))
         })?;
     metrics::counter!("bonafide_sessions_total").increment(1);
-    Ok(Exchanged {
+    Ok(ExchangedSession {
         session,
         token,
         scope,
@@ -166,7 +166,7 @@ pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchang
 }
 
 /// The data behind a link token, or the exchange's refusal.
-fn good(token: LinkToken) -> Result<(Box<Merchant>, Scope, Link, i64), Problem> {
+fn require_valid(token: LinkToken) -> Result<(Box<Merchant>, Scope, Link, i64), Problem> {
     match token {
         LinkToken::Valid {
             merchant,
@@ -226,11 +226,11 @@ pub fn binding(session: &Session) -> SessionBinding {
 }
 
 /// The session with this `sessionId`; 404 if the account has none, 400 if it has ended.
-pub async fn named(conn: &mut Conn, scope: Scope, id: &str) -> Result<Session, Problem> {
+pub async fn find_open(conn: &mut Conn, scope: Scope, id: &str) -> Result<Session, Problem> {
     let session = find(conn, scope, id).await?;
     match session.is_open(conn.now()) {
         true => Ok(session),
-        false => Err(over()),
+        false => Err(ended_problem()),
     }
 }
 
@@ -243,7 +243,7 @@ pub fn check_attempts(session: &Session) -> Result<(), Problem> {
     Err(Problem::validation(vec![text.into()]))
 }
 
-fn over() -> Problem {
+fn ended_problem() -> Problem {
     Problem::validation(vec!["sessionId - the session has ended".into()])
 }
 
@@ -251,12 +251,12 @@ fn over() -> Problem {
 pub fn ended(caller: &Caller) -> Problem {
     match caller.session {
         Some(_) => caller::session_ended(),
-        None => over(),
+        None => ended_problem(),
     }
 }
 
 /// Updates a session by the attempt that was counted.
-pub async fn attempted(
+pub async fn apply_attempt(
     tx: &mut Tx,
     scope: Scope,
     session: &Session,
@@ -283,7 +283,7 @@ fn after_attempt(session: &Session, outcome: AttemptStatus) -> (SessionStatus, S
 }
 
 /// Updates a session by a reviewer's decision on one of its attempts. Terminal states do not change.
-pub async fn decided(
+pub async fn apply_decision(
     tx: &mut Tx,
     scope: Scope,
     id: Uuid,
@@ -306,7 +306,7 @@ pub async fn decided(
 }
 
 /// A session, with its `result`.
-pub struct Polled {
+pub struct PollResult {
     /// Its state.
     pub session: Session,
     /// JSON of the deciding attempt's response; `{}` until there is one.
@@ -315,7 +315,7 @@ pub struct Polled {
 
 /// Reads a session's state, or 404. An overdue session is settled first, so that the state that is read is
 /// final.
-pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<Polled, Problem> {
+pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<PollResult, Problem> {
     let mut conn = app.db.read().await?;
     let mut session = find(&mut conn, scope, id).await?;
     let may_be_due = session.status == SessionStatus::Pending && !session.is_open(conn.now());
@@ -332,7 +332,7 @@ pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<Polled, Problem> 
         Some(log_id) => result(&mut conn, scope, log_id).await?,
         None => None,
     };
-    Ok(Polled {
+    Ok(PollResult {
         session,
         result: result.unwrap_or_else(|| "{}".into()),
     })

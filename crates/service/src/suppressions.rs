@@ -13,7 +13,7 @@ use verification::hits::Disposition;
 use verification::screening::ScreeningHit;
 use verification::suppression::{self, ClearedListing};
 
-use super::actor::{By, named};
+use super::actor::{By, actor_name};
 use super::attempt_detail::Detail;
 use super::four_eyes::Change;
 use super::stored_hits::{hits, references, stored_screening};
@@ -56,7 +56,7 @@ pub async fn of_attempt(
 
 /// The result of setting a hit aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SetAside {
+pub enum SetAsideOutcome {
     /// It is in effect.
     Done,
     /// It waits for a second person.
@@ -73,9 +73,9 @@ pub async fn suppress(
     hit_id: &str,
     why: &str,
     (staff_id, actor): (Uuid, &str),
-) -> Result<SetAside, Problem> {
-    store::transaction!(db, |tx| -> Result<SetAside, Problem> {
-        let (attempt, hit) = settable(tx, scope, log_id, (hit_id, why)).await?;
+) -> Result<SetAsideOutcome, Problem> {
+    store::transaction!(db, |tx| -> Result<SetAsideOutcome, Problem> {
+        let (attempt, hit) = find_settable_hit(tx, scope, log_id, (hit_id, why)).await?;
         let known = hits(&attempt)?.0;
         let place = known.iter().position(|known| known == hit_id);
         if review::proposal(tx, scope, &attempt).await?.is_none() {
@@ -85,8 +85,8 @@ pub async fn suppress(
         }
         let state = four_eyes::of_attempt(tx, scope, &attempt).await?;
         if !needs_second_person(Act::SetAside, state) {
-            put(tx, scope, &attempt, &hit, why, (staff_id, None), actor).await?;
-            return Ok(SetAside::Done);
+            insert_suppressions(tx, scope, &attempt, &hit, why, (staff_id, None), actor).await?;
+            return Ok(SetAsideOutcome::Done);
         }
         let subject = four_eyes::Subject {
             // The subject's id must not reveal the listing, so it contains the hit's position.
@@ -103,7 +103,7 @@ pub async fn suppress(
             actor,
         };
         four_eyes::propose(tx, scope, change, subject, Vec::new(), by).await?;
-        Ok(SetAside::Proposed)
+        Ok(SetAsideOutcome::Proposed)
     })
 }
 
@@ -116,12 +116,12 @@ pub(super) async fn confirm(
     (proposer, second): (Uuid, Uuid),
     actor: &str,
 ) -> Result<(), Problem> {
-    let (attempt, hit) = settable(tx, scope, log_id, (hit_id, why)).await?;
-    put(tx, scope, &attempt, &hit, why, (proposer, Some(second)), actor).await
+    let (attempt, hit) = find_settable_hit(tx, scope, log_id, (hit_id, why)).await?;
+    insert_suppressions(tx, scope, &attempt, &hit, why, (proposer, Some(second)), actor).await
 }
 
 /// The attempt and its hit, if this attempt allows setting the hit aside.
-async fn settable(
+async fn find_settable_hit(
     tx: &mut Tx,
     scope: Scope,
     log_id: i64,
@@ -152,7 +152,7 @@ async fn settable(
     Ok((attempt, hit))
 }
 
-async fn put(
+async fn insert_suppressions(
     tx: &mut Tx,
     scope: Scope,
     attempt: &Attempt,
@@ -175,7 +175,7 @@ async fn put(
         // The row contains neither list nor entry, because audit rows are never erased.
         let detail = json!({
             "reason": why, "logId": attempt.log_id,
-            "foundBy": named(Some(staff_id)), "confirmedBy": confirmed_by.map(|id| named(Some(id))),
+            "foundBy": actor_name(Some(staff_id)), "confirmedBy": confirmed_by.map(|id| actor_name(Some(id))),
         });
         write(
             tx,
@@ -191,7 +191,7 @@ async fn put(
 }
 
 /// Reverts it: the listing counts again for the person's next attempts.
-pub async fn undo(
+pub async fn restore_listing(
     db: &Db,
     scope: Scope,
     facemap_id: Uuid,

@@ -32,10 +32,10 @@ use verification::suppression;
 use super::admissions::Admission;
 use super::attempt_detail::Detail;
 use super::attempt_detail::HeldFace;
-use super::evidence::{Gathered, gather};
+use super::evidence::{GatheredEvidence, gather_evidence};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
-use super::names::{self, Ahead, InStep, NamesByAttempt, Screened};
+use super::names::{self, EarlierNames, NameCheck, NamesByAttempt, ScreenedNames};
 use super::{App, Shared, applicants, cpu, events, flows, merchants, reviews, sessions, suppressions};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
@@ -61,7 +61,7 @@ pub async fn run(
         bearer_session: bearer_session.as_ref(),
     };
     let mut submission = Submission::parse(&texts, submitted, &context)?;
-    let against = against(app, &caller, &mut submission).await?;
+    let against = load_target(app, &caller, &mut submission).await?;
     let submission = Arc::new(submission);
     requirements::check(&against.flow, &submission)?;
     let admission = match against.session_id {
@@ -74,7 +74,8 @@ pub async fn run(
     };
 
     let settings = merchants::settings(&caller.merchant)?;
-    let (gathered, screened, files) = look(app, &submission, &against.flow, settings.clone(), files).await?;
+    let (gathered, screened, files) =
+        gather_and_screen(app, &submission, &against.flow, settings.clone(), files).await?;
     metrics::counter!("bonafide_verifications_total").increment(1);
     let recording = Recording {
         app: Arc::clone(app),
@@ -98,7 +99,7 @@ pub async fn run(
 }
 
 /// The configuration that a submission is verified against.
-struct Against {
+struct VerificationTarget {
     flow_id: Uuid,
     flow_name: String,
     has_webhook: bool,
@@ -108,7 +109,11 @@ struct Against {
 }
 
 /// Reads the Flow, the Group and, if one is named, the session, and checks that they belong together.
-async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Result<Against, Problem> {
+async fn load_target(
+    app: &App,
+    caller: &Caller,
+    submission: &mut Submission,
+) -> Result<VerificationTarget, Problem> {
     let scope = caller.scope;
     let mut conn = app.db.read().await?;
     let missing = |what: &str| Problem::not_found(format!("{what} not found"));
@@ -123,9 +128,9 @@ async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Res
         }
         (None, None) => None,
         (None, Some(id)) => {
-            let session = sessions::named(&mut conn, scope, id).await?;
+            let session = sessions::find_open(&mut conn, scope, id).await?;
             sessions::check_attempts(&session)?;
-            submission.bind(&sessions::binding(&session))?;
+            submission.bind_to_session(&sessions::binding(&session))?;
             Some(session.id)
         }
     };
@@ -143,7 +148,7 @@ async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Res
         }
     };
     let (flow_name, has_webhook) = (stored.name.clone(), stored.webhook_url.is_some());
-    Ok(Against {
+    Ok(VerificationTarget {
         flow_id,
         flow_name,
         has_webhook,
@@ -155,13 +160,13 @@ async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Res
 
 /// Screens the submitted name, runs the engines, and screens the names on the documents, on the CPU pool. It
 /// returns the files for the log.
-async fn look(
+async fn gather_and_screen(
     app: &Shared,
     submission: &Arc<Submission>,
     flow: &Flow,
     settings: MerchantSettings,
     mut files: BTreeMap<String, File>,
-) -> Result<(Gathered, Screened, BTreeMap<String, File>), Problem> {
+) -> Result<(GatheredEvidence, ScreenedNames, BTreeMap<String, File>), Problem> {
     let (shared, submission) = (Arc::clone(app), Arc::clone(submission));
     let flow_settings = flow.settings.clone();
     // Only the lists that the installation uses now may be used.
@@ -173,8 +178,8 @@ async fn look(
         .run(move |gone| {
             let (lists, sandbox) = (&shared.lists, submission.sandbox);
             let submitted = vec![ScreenedName::submitted(&submission)];
-            let submitted = Screened::new(submitted, lists, sandbox, &settings)?;
-            let gathered = gather(&shared, &submission, &flow_settings, &mut files, gone)?;
+            let submitted = ScreenedNames::new(submitted, lists, sandbox, &settings)?;
+            let gathered = gather_evidence(&shared, &submission, &flow_settings, &mut files, gone)?;
             let on_documents = of_documents(&gathered.evidence.documents);
             let screened = submitted.with(on_documents, lists, sandbox, &settings)?;
             Ok((gathered, screened, files))
@@ -187,9 +192,9 @@ struct Recording {
     app: Shared,
     caller: Caller,
     submission: Arc<Submission>,
-    against: Against,
-    gathered: Gathered,
-    screened: Screened,
+    against: VerificationTarget,
+    gathered: GatheredEvidence,
+    screened: ScreenedNames,
     texts: BTreeMap<String, String>,
     today: Date,
     settings: MerchantSettings,
@@ -310,9 +315,9 @@ async fn record_in_one_transaction(
     let scope = caller.scope;
     let replica = app.faces.of(scope);
     let face = gathered.face.as_ref().filter(|_| examination.face_is_proven());
-    let mut ahead = Ahead::default();
+    let mut ahead = EarlierNames::default();
     if let Some(earlier) = earlier {
-        ahead = names::screen_ahead(app, scope, earlier, screened, settings).await?;
+        ahead = names::screen_earlier_names(app, scope, earlier, screened, settings).await?;
     } else if let Some(face) = face {
         // Catches up without the account's lock. Inside the lock, only later changes must be read.
         let mut replica = replica.lock().await;
@@ -322,7 +327,7 @@ async fn record_in_one_transaction(
         let nearest = replica.search(face)?.first().map(|hit| hit.facemap);
         drop(replica);
         if let Some(nearest) = nearest {
-            ahead = names::look_ahead(app, scope, nearest, screened, settings).await?;
+            ahead = names::load_earlier_names(app, scope, nearest, screened, settings).await?;
         }
     }
     let mut replica = replica.lock().await;
@@ -340,9 +345,9 @@ async fn record_in_one_transaction(
         // Only now are the person's earlier names known, and the listings that a reviewer set aside for this
         // person.
         let screening = match face {
-            Some(_) => match names::in_step(tx, scope, facemap_id, screened, &ahead).await? {
-                InStep::Screened(screening) => screening,
-                InStep::Unscreened(earlier) => return Err(Stop::ScreenFirst(earlier)),
+            Some(_) => match names::check_names_in_step(tx, scope, facemap_id, screened, &ahead).await? {
+                NameCheck::Screened(screening) => screening,
+                NameCheck::Unscreened(earlier) => return Err(Stop::ScreenFirst(earlier)),
             },
             None => screened.screening().clone(),
         };
@@ -425,7 +430,7 @@ async fn record_in_one_transaction(
         };
         let log_id = attempts::insert(tx, scope, &new).await?;
         if let Some(session) = &session {
-            sessions::attempted(tx, scope, session, log_id, judgement.status).await?;
+            sessions::apply_attempt(tx, scope, session, log_id, judgement.status).await?;
         }
         if let Some(registration) = &registration {
             reviews::refresh_status(tx, scope, registration.id).await?;
@@ -433,7 +438,7 @@ async fn record_in_one_transaction(
         audit::write(
             tx,
             scope,
-            &caller.did("verification.recorded", &log_id.to_string()),
+            &caller.audit_entry("verification.recorded", &log_id.to_string()),
         )
         .await?;
         if against.has_webhook {
@@ -460,7 +465,7 @@ async fn record_in_one_transaction(
     })
 }
 
-impl Against {
+impl VerificationTarget {
     fn required_documents(&self, submission: &Submission) -> Vec<String> {
         let types = submission.document_configuration(&self.flow).document_types;
         types.iter().map(|name| name.as_str().to_owned()).collect()
@@ -485,7 +490,7 @@ fn name_words(submission: &Submission, info: &ApplicantInfo) -> BTreeSet<String>
 async fn announce(
     tx: &mut Tx,
     scope: Scope,
-    against: &Against,
+    against: &VerificationTarget,
     submission: &Submission,
     judgement: &Judgement,
     facemap_id: Uuid,

@@ -62,9 +62,9 @@ const TEST: &str = "webhook.test";
 /// Delivers events for as long as the server runs.
 pub async fn run(app: Shared) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
-    let flows = Busy::default();
+    let flows = FlowDeliveries::default();
     loop {
-        tokio::time::sleep(Job::Webhooks.every()).await;
+        tokio::time::sleep(Job::Webhooks.interval()).await;
         let mut begun = Ok(0);
         while let Ok(place) = Arc::clone(&places).acquire_owned().await {
             let delivery = match next(&app).await {
@@ -78,7 +78,7 @@ pub async fn run(app: Shared) {
             };
             begun = begun.map(|count| count + 1);
             let app = Arc::clone(&app);
-            let flow = flows.enter((delivery.scope, delivery.flow_id));
+            let flow = flows.take_slot((delivery.scope, delivery.flow_id));
             tokio::spawn(async move {
                 let result = match flow {
                     Some(_) => deliver(&app, &delivery).await,
@@ -90,7 +90,7 @@ pub async fn run(app: Shared) {
                 drop((flow, place));
             });
         }
-        app.background.ran(Job::Webhooks, &begun);
+        app.background.record_run(Job::Webhooks, &begun);
     }
 }
 
@@ -98,31 +98,31 @@ pub async fn run(app: Shared) {
 /// database goes back, the outbox offers their events again: they are delivered at least once, under the same
 /// `webhook-id`.
 #[derive(Clone, Default)]
-struct Busy(Arc<Mutex<HashMap<FlowKey, usize>>>);
+struct FlowDeliveries(Arc<Mutex<HashMap<FlowKey, usize>>>);
 
 type FlowKey = (Scope, Uuid);
 
 /// A Flow's delivery slot, released on drop.
-struct Place(Busy, FlowKey);
+struct DeliverySlot(FlowDeliveries, FlowKey);
 
-impl Busy {
+impl FlowDeliveries {
     fn counts(&self) -> MutexGuard<'_, HashMap<FlowKey, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a slot, unless the Flow uses all of its slots.
-    fn enter(&self, flow: FlowKey) -> Option<Place> {
+    fn take_slot(&self, flow: FlowKey) -> Option<DeliverySlot> {
         let mut counts = self.counts();
         let count = counts.entry(flow).or_default();
         if *count == OF_ONE_FLOW {
             return None;
         }
         *count += 1;
-        Some(Place(self.clone(), flow))
+        Some(DeliverySlot(self.clone(), flow))
     }
 }
 
-impl Drop for Place {
+impl Drop for DeliverySlot {
     fn drop(&mut self) {
         let mut counts = self.0.counts();
         if let Some(count) = counts.get_mut(&self.1) {
@@ -215,7 +215,7 @@ async fn report(
     let result = match outcome {
         Outcome::Delivered(status) => {
             webhooks::set_stopped(tx, delivery.scope, delivery.flow_id, None).await?;
-            outbox::delivered(tx, delivery, status.as_u16()).await?;
+            outbox::mark_delivered(tx, delivery, status.as_u16()).await?;
             "delivered"
         }
         Outcome::Failed {
@@ -225,14 +225,14 @@ async fn report(
         } => {
             let wait = wait(delivery.tries, rand::random(), *not_before);
             let at = wait.map(|wait| tx.now() + i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
-            outbox::failed(tx, delivery, status.map(|status| status.as_u16()), error, at).await?;
+            outbox::mark_failed(tx, delivery, status.map(|status| status.as_u16()), error, at).await?;
             "failed"
         }
         Outcome::GivenUp { status, error } => {
             if *status == Some(StatusCode::GONE) {
                 webhooks::set_stopped(tx, delivery.scope, delivery.flow_id, url).await?;
             }
-            outbox::failed(tx, delivery, status.map(|status| status.as_u16()), error, None).await?;
+            outbox::mark_failed(tx, delivery, status.map(|status| status.as_u16()), error, None).await?;
             "given_up"
         }
     };
@@ -383,7 +383,7 @@ async fn destination(app: &App, sandbox: bool, url: &str) -> Result<(Url, Option
 }
 
 /// Sends a test message and returns its event id.
-pub async fn test(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Uuid, Problem> {
+pub async fn send_test(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Uuid, Problem> {
     store::transaction!(db, |tx| -> Result<Uuid, Problem> {
         let flow = store::flows::get(tx, scope, flow_id).await?;
         if flow
@@ -428,7 +428,7 @@ pub async fn show_secret(app: &App, caller: &Caller, flow_id: Uuid) -> Result<Se
         let endpoint = webhooks::get_or_create(tx, caller.scope, flow_id).await?;
         let endpoint = endpoint.ok_or_else(|| Problem::not_found("Flow not found"))?;
         let id = flow_id.to_string();
-        audit::write(tx, caller.scope, &caller.did("webhook.secret_shown", &id)).await?;
+        audit::write(tx, caller.scope, &caller.audit_entry("webhook.secret_shown", &id)).await?;
         Ok(endpoint.secret)
     })
 }
@@ -438,7 +438,12 @@ pub async fn rotate_for(app: &App, caller: &Caller, flow_id: Uuid) -> Result<Sec
     store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         let secret = rotate(tx, caller.scope, flow_id, None).await?;
         let id = flow_id.to_string();
-        audit::write(tx, caller.scope, &caller.did("webhook.secret_rotated", &id)).await?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.audit_entry("webhook.secret_rotated", &id),
+        )
+        .await?;
         Ok(secret)
     })
 }
@@ -450,7 +455,7 @@ pub async fn resend(app: &App, caller: &Caller, id: Uuid) -> Result<(), Problem>
             return Err(Problem::not_found("No such event"));
         }
         let id = id.to_string();
-        audit::write(tx, caller.scope, &caller.did("webhook.resent", &id)).await?;
+        audit::write(tx, caller.scope, &caller.audit_entry("webhook.resent", &id)).await?;
         Ok(())
     })
 }
@@ -465,7 +470,12 @@ pub async fn resend_given_up(
     store::transaction!(app.db, |tx| -> Result<u64, Problem> {
         let count = outbox::resend_given_up(tx, caller.scope, flow_id, since).await?;
         let subject = flow_id.map_or_else(|| "all".to_owned(), |id| id.to_string());
-        audit::write(tx, caller.scope, &caller.did("webhook.resent_all", &subject)).await?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.audit_entry("webhook.resent_all", &subject),
+        )
+        .await?;
         Ok(count)
     })
 }
@@ -517,17 +527,17 @@ mod tests {
 
     #[test]
     fn a_flow_has_no_more_than_its_places() {
-        let busy = Busy::default();
+        let busy = FlowDeliveries::default();
         let scope = Scope {
             merchant_id: Uuid::nil(),
             sandbox: true,
         };
         let (one, other) = ((scope, Uuid::from_u128(1)), (scope, Uuid::from_u128(2)));
-        let mut places: Vec<_> = (0..OF_ONE_FLOW).map(|_| busy.enter(one)).collect();
-        assert!(places.iter().all(Option::is_some) && busy.enter(one).is_none());
-        assert!(busy.enter(other).is_some(), "another Flow has its own");
+        let mut places: Vec<_> = (0..OF_ONE_FLOW).map(|_| busy.take_slot(one)).collect();
+        assert!(places.iter().all(Option::is_some) && busy.take_slot(one).is_none());
+        assert!(busy.take_slot(other).is_some(), "another Flow has its own");
         places.pop();
-        assert!(busy.enter(one).is_some());
+        assert!(busy.take_slot(one).is_some());
         drop(places);
         assert!(busy.counts().is_empty());
     }

@@ -4,7 +4,7 @@
 //!
 //! A node [`admit`]s an attempt before it works on it and [`renew`]s the lease while it works. It ends the
 //! lease with [`use_attempt`] in the transaction that records the attempt, or with [`withdraw`]. Until then
-//! the session stays pending. If a node dies, its lease runs out and [`settle`] or [`expire`] ends the
+//! the session stays pending. If a node dies, its lease runs out and [`expire_if_due`] or [`expire`] ends the
 //! session.
 
 use uuid::Uuid;
@@ -91,7 +91,7 @@ fn timed_out(attempts: i64) -> SessionStatus {
     }
 }
 
-/// Whether [`settle`] would end the session now.
+/// Whether [`expire_if_due`] would end the session now.
 pub async fn is_due(conn: &mut crate::Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = conn.now();
     const SQL: &str = concat!(

@@ -3,7 +3,7 @@
 //!
 //! To identify a face, a node first updates its index to sequence N without a lock. In the transaction that
 //! records the outcome it calls [`lock`] and checks with [`contains`] that its N is the database's N. Then it
-//! reads only the changes [`after`] N and calls [`insert`].
+//! reads only the changes [`list_after`] N and calls [`insert`].
 
 use uuid::Uuid;
 
@@ -160,11 +160,7 @@ pub async fn insert(
 
 /// The people of an account who have faces of other models. A face without a model's version is included,
 /// even if `model` is empty too, because its model is unknown.
-pub async fn people_with_outdated_faces(
-    conn: &mut Conn,
-    scope: Scope,
-    model: &str,
-) -> Result<Vec<Uuid>, Error> {
+pub async fn outdated_people(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<Uuid>, Error> {
     let rows = fetch!(
         all,
         conn,

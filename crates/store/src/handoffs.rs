@@ -132,7 +132,7 @@ async fn good(conn: &mut Conn, merchant: Merchant, row: Row) -> Result<HandoffTo
 }
 
 /// Uses a token up in one conditional update. Of any number of simultaneous calls, one gets
-/// [`HandoffToken::Good`] and the second device's access token, which is returned only this once.
+/// [`HandoffToken::Valid`] and the second device's access token, which is returned only this once.
 ///
 /// # Errors
 /// [`Error::Sealed`].

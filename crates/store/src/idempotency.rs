@@ -70,7 +70,7 @@ pub enum ResponseSubject<'a> {
 ///
 /// # Errors
 /// [`Error::Sealed`] if the stored response does not open.
-pub async fn begin(
+pub async fn claim_key(
     tx: &mut Tx,
     scope: Scope,
     operation: &str,

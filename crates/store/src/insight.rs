@@ -158,7 +158,7 @@ pub async fn times(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(i
 }
 
 /// How many attempts wait for a review, and when the oldest of them was made (ms).
-pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<(i64, Option<i64>), Error> {
+pub async fn pending_backlog(conn: &mut Conn, scope: Scope) -> Result<(i64, Option<i64>), Error> {
     type Row = (i64, Option<i64>);
     const SQL: &str = "select count(*), min(created_at) from attempts
                where merchant_id = $1 and sandbox = $2 and status = 'pending'";

@@ -249,7 +249,7 @@ pub async fn peek(conn: &mut Conn, token: &str) -> Result<InvitationToken, Error
 }
 
 /// Uses a token up in one conditional update. Of any number of simultaneous calls, one gets
-/// [`InvitationToken::Good`].
+/// [`InvitationToken::Valid`].
 ///
 /// # Errors
 /// [`Error::Sealed`].

@@ -196,7 +196,7 @@ pub async fn is_due(conn: &mut Conn) -> Result<bool, Error> {
 }
 
 /// Reports that a claimed event was delivered.
-pub async fn delivered(tx: &mut Tx, delivery: &Delivery, status: u16) -> Result<(), Error> {
+pub async fn mark_delivered(tx: &mut Tx, delivery: &Delivery, status: u16) -> Result<(), Error> {
     let now = tx.now();
     execute!(
         tx,
@@ -212,7 +212,7 @@ pub async fn delivered(tx: &mut Tx, delivery: &Delivery, status: u16) -> Result<
 }
 
 /// Reports that a try failed. `retry_at` is the time of the next try (ms); `None` gives the event up.
-pub async fn failed(
+pub async fn mark_failed(
     tx: &mut Tx,
     delivery: &Delivery,
     status: Option<u16>,

@@ -297,7 +297,7 @@ pub struct PageResult {
     sealed: Vec<u8>,
 }
 
-/// Stores a form's result for the session's next page, for [`SHOWN_MS`]. It replaces an earlier result.
+/// Stores a form's result for the session's next page, for [`PAGE_RESULT_MS`]. It replaces an earlier result.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown member of staff.
@@ -319,11 +319,11 @@ pub async fn store_page_result(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str
     .map(|_| ())
 }
 
-/// The result that [`keep_shown`] stored; `None` if there is none or it has expired.
+/// The result that [`store_page_result`] stored; `None` if there is none or it has expired.
 ///
 /// # Errors
 /// [`Error::Sealed`].
-pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<PageResult>, Error> {
+pub async fn page_result(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<PageResult>, Error> {
     let now = conn.now();
     const SQL: &str =
         "select shown_sealed from portal_sessions where id = $1 and staff_id = $2 and shown_until > $3";

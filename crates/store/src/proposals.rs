@@ -248,7 +248,7 @@ pub async fn list_installation(conn: &mut Conn) -> Result<Vec<InstallationPropos
     )
 }
 
-/// [`adopt`] for an act on the installation.
+/// [`set_proposer`] for an act on the installation.
 pub async fn set_installation_proposer(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update proposals set staff_id = $2, at = $3

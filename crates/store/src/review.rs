@@ -174,7 +174,7 @@ fn patterns(filter: &Filter) -> (Option<String>, Option<String>) {
     (code, document_type.map(|name| format!("%\"{name}\"%")))
 }
 
-/// A page of the queue with at most `limit` attempts after `after` ([`After::default`] starts at the
+/// A page of the queue with at most `limit` attempts after `after` ([`QueuePosition::default`] starts at the
 /// beginning).
 ///
 /// # Errors
@@ -285,7 +285,7 @@ pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64)
 }
 
 /// The number of all pending attempts, counted up to `at_most`.
-pub async fn waiting(conn: &mut Conn, scope: Scope, at_most: i64) -> Result<i64, Error> {
+pub async fn count_pending(conn: &mut Conn, scope: Scope, at_most: i64) -> Result<i64, Error> {
     const SQL: &str = "select count(*) from (select log_id from attempts
                where merchant_id = $1 and sandbox = $2 and status = 'pending' limit $3) q";
     let (count,) = fetch!(one, conn, scope, (i64,), SQL, at_most)?;

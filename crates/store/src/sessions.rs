@@ -174,7 +174,7 @@ async fn good(
 }
 
 /// Uses a token up in one conditional update. Of any number of simultaneous calls, one gets
-/// [`LinkToken::Good`].
+/// [`LinkToken::Valid`].
 ///
 /// # Errors
 /// [`Error::Sealed`].

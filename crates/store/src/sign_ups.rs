@@ -72,7 +72,13 @@ fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
 ///
 /// # Errors
 /// [`Error::LimitReached`] if the limit of open requests is reached.
-pub async fn ask(tx: &mut Tx, email: &str, company: &str, life_ms: i64, most: i64) -> Result<SignUp, Error> {
+pub async fn create(
+    tx: &mut Tx,
+    email: &str,
+    company: &str,
+    life_ms: i64,
+    most: i64,
+) -> Result<SignUp, Error> {
     let now = tx.now();
     const SQL: &str = "select count(*) from sign_ups where expires_at > $1";
     let (open,) = fetch!(one, tx, installation, (i64,), SQL, now)?;
@@ -125,7 +131,7 @@ pub async fn make_link(tx: &mut Tx, id: Uuid, life_ms: i64) -> Result<Option<Sec
 ///
 /// # Errors
 /// [`Error::Sealed`].
-pub async fn waiting(conn: &mut Conn, limit: i64) -> Result<Vec<SignUp>, Error> {
+pub async fn list_unanswered(conn: &mut Conn, limit: i64) -> Result<Vec<SignUp>, Error> {
     let now = conn.now();
     let rows = fetch!(
         all,

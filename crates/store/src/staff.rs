@@ -508,7 +508,11 @@ pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Membe
 ///
 /// # Errors
 /// As [`get`].
-pub async fn member(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<Option<Membership>, Error> {
+pub async fn get_membership(
+    conn: &mut Conn,
+    merchant_id: Uuid,
+    staff_id: Uuid,
+) -> Result<Option<Membership>, Error> {
     const SQL: &str = select_membership!("where m.merchant_id = $1 and m.staff_id = $2");
     let row = fetch!(
         optional,

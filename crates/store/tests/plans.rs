@@ -220,8 +220,8 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
         review::count(conn, scope, filter, 1_000).await.unwrap();
         check(conn, pool, "the queue's length", &[], false).await;
     }
-    review::waiting(conn, scope, 100).await.unwrap();
-    insight::waiting(conn, scope).await.unwrap();
+    review::count_pending(conn, scope, 100).await.unwrap();
+    insight::pending_backlog(conn, scope).await.unwrap();
     check(conn, pool, "what waits", &[], false).await;
 
     let attempt = attempts::get(conn, scope, 8).await.unwrap().unwrap();

@@ -200,13 +200,13 @@ pub const EVENT_DETAILS: [&str; 35] = [
 /// An event on the page. Every word comes from a fixed list, so no personal data can be in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageEvent<'a> {
-    /// One of [`STEPS`].
+    /// One of [`PAGE_STEPS`].
     pub step: &'a str,
-    /// One of [`KINDS`].
+    /// One of [`EVENT_KINDS`].
     pub kind: &'a str,
     /// Milliseconds since the page was opened.
     pub ms: i64,
-    /// One of [`DETAILS`], or a failure code's number.
+    /// One of [`EVENT_DETAILS`], or a failure code's number.
     pub detail: Option<&'a str>,
 }
 

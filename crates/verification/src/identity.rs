@@ -63,7 +63,7 @@ pub struct ExistingRegistration {
 
 /// The account's data about the applicant.
 #[derive(Clone, Debug, Default)]
-pub struct Account {
+pub struct AccountRegistrations {
     /// The label's registrations in every group, most recently active first.
     pub label_registrations: Vec<ExistingRegistration>,
     /// Registrations, with any label, of the label's facemaps and of the nearest known face's person.
@@ -147,7 +147,7 @@ impl Plan {
 /// The plan for an applicant whose face is not proven. It uses the label's registration in the group. If
 /// there is none, it makes one for a facemap of the label, or else for a new provisional facemap.
 #[must_use]
-pub fn plan_unproven(place: SubmissionScope<'_>, account: &Account) -> Plan {
+pub fn plan_unproven(place: SubmissionScope<'_>, account: &AccountRegistrations) -> Plan {
     if let Some(own) = account.label_registration(place) {
         return Plan::new(
             FacemapTarget::Known(own.facemap_id),
@@ -168,7 +168,7 @@ pub fn plan_unproven(place: SubmissionScope<'_>, account: &Account) -> Plan {
 
 /// The plan for an applicant with a proven face. `hits` are the resembling known faces, nearest first.
 #[must_use]
-pub fn plan_proven(place: SubmissionScope<'_>, hits: &[FaceHit], account: &Account) -> Plan {
+pub fn plan_proven(place: SubmissionScope<'_>, hits: &[FaceHit], account: &AccountRegistrations) -> Plan {
     let Some(FaceHit { person, nearness }) = hits.first().copied() else {
         return plan_new_face(place, account, false);
     };
@@ -190,7 +190,7 @@ pub fn plan_proven(place: SubmissionScope<'_>, hits: &[FaceHit], account: &Accou
 }
 
 /// Plans for a face that belongs to a known person.
-fn plan_known_face(place: SubmissionScope<'_>, person: Uuid, account: &Account) -> Plan {
+fn plan_known_face(place: SubmissionScope<'_>, person: Uuid, account: &AccountRegistrations) -> Plan {
     let bound = account.label_facemaps();
     let logged = Plan::new(FacemapTarget::Known(person), RegistrationTarget::None);
     let duplicate = Plan {
@@ -239,7 +239,7 @@ fn plan_known_face(place: SubmissionScope<'_>, person: Uuid, account: &Account) 
 
 /// Plans for a face that belongs to no known person: it is bound to the label's provisional facemap, or to a
 /// new one.
-fn plan_new_face(place: SubmissionScope<'_>, account: &Account, near_duplicate: bool) -> Plan {
+fn plan_new_face(place: SubmissionScope<'_>, account: &AccountRegistrations, near_duplicate: bool) -> Plan {
     let bound = account.label_facemaps();
     if bound.iter().any(|(_, is_proven)| *is_proven) {
         return Plan {
@@ -258,7 +258,7 @@ fn plan_new_face(place: SubmissionScope<'_>, account: &Account, near_duplicate: 
     }
 }
 
-impl Account {
+impl AccountRegistrations {
     /// The label's registration in the group.
     fn label_registration(&self, place: SubmissionScope<'_>) -> Option<&ExistingRegistration> {
         self.label_registrations

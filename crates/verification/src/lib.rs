@@ -29,6 +29,7 @@ pub mod refusal;
 pub mod requirements;
 pub mod response;
 pub mod review;
+pub mod risk_assessment;
 pub mod screening;
 pub mod settings;
 pub mod status;

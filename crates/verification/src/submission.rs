@@ -245,7 +245,7 @@ impl Submission {
             via_bearer: context.bearer_session.is_some(),
         };
         if let Some(session) = context.bearer_session {
-            submission.bind(session)?;
+            submission.bind_to_session(session)?;
         }
         Ok(submission)
     }
@@ -255,7 +255,7 @@ impl Submission {
     ///
     /// # Errors
     /// 400 naming every field that differs.
-    pub fn bind(&mut self, session: &SessionBinding) -> Result<(), Refusal> {
+    pub fn bind_to_session(&mut self, session: &SessionBinding) -> Result<(), Refusal> {
         let bound = [
             ("flowId", &session.flow_id),
             ("externalUserId", &session.external_user_id),

@@ -189,7 +189,7 @@ impl GraphState {
 
     fn line(&self) -> String {
         if let (None, None) = (&self.status, &self.following) {
-            return format!("{:5} {HELD}", self.currency);
+            return format!("{:5} {GRAPH_IN_USE}", self.currency);
         }
         let tip = match (&self.status, &self.following) {
             (Some(status), _) => status.tip.as_ref(),
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_held_graph_is_told_and_not_opened() {
         let data = tempfile::tempdir().unwrap();
-        assert!(known(data.path(), Currency::Btc).unwrap().is_none());
+        assert!(read_graph_state(data.path(), Currency::Btc).unwrap().is_none());
         let graph = open_graph(&graph_folder(data.path(), Currency::Btc), Currency::Btc).unwrap();
         let told = read_graph_state(data.path(), Currency::Btc).unwrap().unwrap();
         assert_eq!(

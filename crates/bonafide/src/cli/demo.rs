@@ -133,7 +133,9 @@ async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
 pub(super) async fn seed_list(db: &Db, store: &ListStore) -> anyhow::Result<()> {
     let demo = sanctions::demo_list();
     let _lock = store.lock()?;
-    store.put(&demo).context("the demo list cannot be activated")?;
+    store
+        .activate(&demo)
+        .context("the demo list cannot be activated")?;
     list_set::publish(db, store, &demo.name, "server", false).await
 }
 
@@ -151,7 +153,7 @@ async fn make(app: &App) -> anyhow::Result<Demo> {
             name.to_owned(),
             flows::create(&app.db, scope, content)
                 .await
-                .and_then(flows::Saved::flow)
+                .and_then(flows::SaveOutcome::flow)
                 .map_err(|reason| anyhow::anyhow!(reason))?
                 .id,
         );

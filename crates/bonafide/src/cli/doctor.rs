@@ -124,18 +124,18 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
     };
     let (exists, schema) = (inspection.exists, inspection.schema);
     match (&inspection.db, schema) {
-        (None, _) => found.push(Check::look(
+        (None, _) => found.push(Check::attention(
             database,
             format!(
                 "there is no database at {}: the first start makes it. If there should be one, mount its volume or mend --data or --database",
                 data.database_url()
             ),
         )),
-        (Some(_), Schema::Missing) => found.push(Check::look(
+        (Some(_), Schema::Missing) => found.push(Check::attention(
             database,
             "the database is empty: the first start makes its schema. If it should not be, mend --database",
         )),
-        (Some(db), Schema::Older) if !db.is_postgres() => found.push(Check::look(
+        (Some(db), Schema::Older) if !db.is_postgres() => found.push(Check::attention(
             database,
             "SQLite, an earlier version's schema: the next start brings it up to date; back the database up before",
         )),
@@ -147,14 +147,14 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
     let db = match data::existing_keyring(data, inspection).await {
         Ok((_, Some(db))) => db,
         Ok((_, None)) => {
-            found.push(Check::look(
+            found.push(Check::attention(
                 key,
                 format!("{} is there, and no database that it belongs to", file.display()),
             ));
             return None;
         }
         Err(error) if matches!(error.downcast_ref(), Some(Error::NoKeyring { .. })) => {
-            found.push(Check::look(
+            found.push(Check::attention(
                 key,
                 format!("there is no {}: the first start makes it", file.display()),
             ));
@@ -195,7 +195,7 @@ async fn power_cuts(db: &Db) -> Option<Check> {
     };
     (!missing.is_empty()).then(|| {
         let settings: Vec<String> = missing.iter().map(|name| format!("{name} = off")).collect();
-        Check::look(
+        Check::attention(
             "database",
             format!(
                 "PostgreSQL runs with {}: a power cut can lose acknowledged writes or damage the database. \
@@ -220,7 +220,7 @@ async fn objects(data: &DataConfig) -> Check {
     if let Some(folder) = url.strip_prefix("file:")
         && !Path::new(folder).is_dir()
     {
-        return Check::look(
+        return Check::attention(
             "objects",
             format!(
                 "there is no folder {folder}: the first start makes it. If there should be one, mount its volume"
@@ -245,7 +245,7 @@ fn lists(data: &DataConfig, set: Result<Option<ListSet>, Error>) -> Check {
     };
     match (set, folder) {
         (Some(set), Ok(mut folder)) if !set.lists.is_empty() => {
-            if let Some(lacks) = list_set::lacking(&set, &folder) {
+            if let Some(lacks) = list_set::missing_list(&set, &folder) {
                 return Check::bad("lists", lacks);
             }
             // Other lists in the folder are not in use.
@@ -284,9 +284,9 @@ fn graphs(config: &ServeConfig) -> Vec<Check> {
                     ..following
                 });
                 let asked_anew = config.chains.poll_interval();
-                chain_watch::graph(currency, tip.as_ref(), following.as_ref(), asked_anew, now).check
+                chain_watch::check_graph(currency, tip.as_ref(), following.as_ref(), asked_anew, now).check
             }
-            Err(GraphError::Locked) => Check::look(
+            Err(GraphError::Locked) => Check::attention(
                 chain_watch::CHECK,
                 format!(
                     "{currency}: a running server has the graph open. Its Health page shows how current the graph is"
@@ -378,11 +378,11 @@ fn index_finding(place: &ChainEndpoint, index: &OnDemand, certificate: &str) -> 
     let now = Timestamp::now().as_millisecond();
     match index.check() {
         Ok((tip, true)) => {
-            let mut check = chain_watch::index(currency, kind, &origin, &Ok(tip), now).check;
+            let mut check = chain_watch::check_index(currency, kind, &origin, &Ok(tip), now).check;
             check.text.push_str(certificate);
             check
         }
-        Ok((_, false)) => Check::look(
+        Ok((_, false)) => Check::attention(
             chain_watch::CHECK,
             format!(
                 "{currency}: the node at {origin} reports transactions but cannot list an address's history (it has neither \
@@ -404,7 +404,7 @@ fn index_finding(place: &ChainEndpoint, index: &OnDemand, certificate: &str) -> 
              --chain-follow takes its blocks)"
             ),
         ),
-        Err(error) => chain_watch::index(currency, kind, &origin, &Err(error), now).check,
+        Err(error) => chain_watch::check_index(currency, kind, &origin, &Err(error), now).check,
     }
 }
 
@@ -421,7 +421,7 @@ fn upstreams(config: &ServeConfig) -> Vec<Check> {
                 "upstream",
                 format!("{name} listens at {origin}; no request was sent"),
             ),
-            Err(why) => Check::look("upstream", format!("{name} at {origin} cannot be reached: {why}")),
+            Err(why) => Check::attention("upstream", format!("{name} at {origin} cannot be reached: {why}")),
         }
     };
     upstreams.vendors().iter().map(finding).collect()

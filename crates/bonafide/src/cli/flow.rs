@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 use service::config::DataConfig;
-use service::flows::{self, Saved};
+use service::flows::{self, SaveOutcome};
 use store::Scope;
 use uuid::Uuid;
 
@@ -85,8 +85,8 @@ pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
             ),
         };
         let flow_id = match made.map_err(Unusable)? {
-            Saved::Done(flow) => flow.id,
-            Saved::Proposed => return print_proposed(file.json),
+            SaveOutcome::Done(flow) => flow.id,
+            SaveOutcome::Proposed => return print_proposed(file.json),
         };
         print_line(&if file.json {
             json!({"flowId": flow_id}).to_string()

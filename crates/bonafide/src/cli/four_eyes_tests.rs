@@ -102,7 +102,7 @@ fn no_command_lets_anybody_pass_alone() {
     };
     for (name, acts) in COMMANDS {
         for act in acts.iter().filter(|act| act.lets_pass()) {
-            assert!(needs_second(*act, state), "{name} {act:?}");
+            assert!(needs_second_person(*act, state), "{name} {act:?}");
         }
     }
 }

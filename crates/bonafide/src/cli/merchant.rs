@@ -10,7 +10,7 @@ use serde_json::json;
 use service;
 use service::branding::{self, LogoError};
 use service::config::DataConfig;
-use service::merchants::Changed;
+use service::merchants::ChangeOutcome;
 use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
@@ -127,8 +127,8 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 let logo = logos.last().map(|setting| read_logo(setting)).transpose()?;
                 let logo = logo.as_ref().map(Option::as_deref);
                 match branding::set_with_logo(&db, id, &settings, logo).await {
-                    Ok(Some((merchant, Changed::Done))) => print_line(&merchant.settings),
-                    Ok(Some((_, Changed::Proposed))) => print_proposed(false),
+                    Ok(Some((merchant, ChangeOutcome::Done))) => print_line(&merchant.settings),
+                    Ok(Some((_, ChangeOutcome::Proposed))) => print_proposed(false),
                     Ok(None) => bail!("no such merchant: {id}"),
                     Err(LogoError::Unusable(text)) => Err(Unusable(text).into()),
                     Err(error) => Err(error.into()),

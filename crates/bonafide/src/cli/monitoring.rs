@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use service::config::DataConfig;
 use service::labels::{AccountLabels, LabelSets};
 use service::lists::Lists;
-use service::monitoring::{self, Decision, NotSet, Wanted, page};
+use service::monitoring::{self, Decision, ScreeningFilter, SetProfileError, page};
 use service::time::iso;
 use store::Scope;
 use store::merchants;
@@ -136,7 +136,7 @@ async fn profile(data: &DataConfig, action: ProfileAction) -> anyhow::Result<()>
             );
             match monitoring::set_profile(&db, merchant, &text).await {
                 Ok(version) => print_line(&json!({ "version": version }).to_string()),
-                Err(NotSet::Store(error)) => Err(error.into()),
+                Err(SetProfileError::Store(error)) => Err(error.into()),
                 Err(wrong) => Err(Unusable(format!("{}: {wrong}", file.display())).into()),
             }
         }
@@ -179,9 +179,9 @@ fn replay(data: &DataConfig, again: &ReplayArgs) -> anyhow::Result<()> {
     let chains = chains.map_err(|error| explain_graph_in_use(error, &there))?;
     let (sets, lists) = (LabelSets::open(data)?, Lists::open(data)?);
     let settings = service::merchants::settings(&merchant).map_err(|problem| anyhow::anyhow!("{problem}"))?;
-    let labels = AccountLabels::at_past(&sets, &lists, scope, &settings);
+    let labels = AccountLabels::for_past_day(&sets, &lists, scope, &settings);
     let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
-    let replay = decision.again(labels.map_err(ToString::to_string), &chains);
+    let replay = decision.replay(labels.map_err(ToString::to_string), &chains);
     print_line(&serde_json::to_string(&replay)?)
 }
 
@@ -197,7 +197,7 @@ fn show(data: &DataConfig, list: List) -> anyhow::Result<()> {
         let found = match list.id {
             Some(id) => screenings::get(conn, scope, id).await?.into_iter().collect(),
             None => {
-                let wanted = Wanted {
+                let wanted = ScreeningFilter {
                     text: list.query.as_deref(),
                     currency,
                     label: list.label.as_deref(),

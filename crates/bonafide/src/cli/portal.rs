@@ -80,7 +80,7 @@ pub(super) fn run(command: PortalCommand) -> anyhow::Result<()> {
             Action::PasswordLink {
                 email,
                 second_factor_lost,
-            } => joining::rescue(&db, email, *second_factor_lost).await,
+            } => joining::make_recovery_link(&db, email, *second_factor_lost).await,
         };
         let NewLink { invitation, path } = made.map_err(|problem| anyhow::anyhow!("{problem}"))?;
         let link = format!("{}{path}", command.public_url.trim_end_matches('/'));

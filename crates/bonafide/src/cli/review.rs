@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use service::config::DataConfig;
 use service::face_replicas::FaceReplicas;
-use service::reviews::{self, Outcome, Wish};
+use service::reviews::{self, DecisionRequest, Outcome};
 use service::time::iso;
 use service::{four_eyes, stored_hits};
 use store::{Db, Scope, merchants, review};
@@ -101,7 +101,7 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
                 return Err(Unusable(text).into());
             }
         };
-        let wish = Wish {
+        let wish = DecisionRequest {
             log_id,
             decision,
             reason: reason.as_deref(),
@@ -171,7 +171,7 @@ async fn list(db: &Db, scopes: &[Scope]) -> anyhow::Result<()> {
             let proposal = review::proposal(&mut db.read().await?, *scope, &attempt).await?;
             let proposal = proposal.map(|proposal| {
                 json!({
-                    "decision": proposal.decision, "proposedBy": four_eyes::named(proposal.staff_id),
+                    "decision": proposal.decision, "proposedBy": four_eyes::actor_name(proposal.staff_id),
                     "createdAt": iso(proposal.at),
                 })
             });

@@ -138,7 +138,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     let engines = app.engines.clone();
     tokio::task::spawn_blocking(move || engines.wait()).await?;
     tokio::task::spawn_blocking(move || following.stop()).await?;
-    if let Err(error) = service::nodes::leave(&app).await {
+    if let Err(error) = service::nodes::remove_report(&app).await {
         tracing::warn!(%error, "this process could not take its report away");
     }
     app.db.close().await;

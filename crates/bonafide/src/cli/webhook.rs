@@ -81,7 +81,7 @@ pub(super) fn run(command: WebhookCommand) -> anyhow::Result<()> {
                 print_line(&json!({"id": event, "due": true}).to_string())
             }
             Action::Test { flow } => {
-                let id = app_webhooks::test(&db, scope, flow)
+                let id = app_webhooks::send_test(&db, scope, flow)
                     .await
                     .map_err(|problem| Unusable(problem.to_string()))?;
                 print_line(&json!({"id": id, "type": "webhook.test"}).to_string())

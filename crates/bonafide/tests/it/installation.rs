@@ -251,7 +251,7 @@ on_both!(of_two_first_starts_with_two_keys_one_serves, |backend| {
             refused[0]
         );
         let serves = started.iter().find_map(|server| server.as_ref().ok()).unwrap();
-        assert_eq!(serves.part("key").await, (true, String::new()));
+        assert_eq!(serves.readiness_part("key").await, (true, String::new()));
     }
 });
 
@@ -301,7 +301,7 @@ on_both!(a_check_value_that_was_changed_refuses, |backend| {
 
 /// A part of the readiness once it is not ready. Responses may be a second old.
 async fn unready(server: &Server, name: &str) -> (bool, String) {
-    eventually(async || match server.part(name).await {
+    eventually(async || match server.readiness_part(name).await {
         part if !part.0 => Ok(part),
         _ => Err(format!("{name} stays ready")),
     })
@@ -330,7 +330,7 @@ on_both!(a_rotation_keeps_the_check_value_right, |backend| {
     let server = Server::try_start_on(dir, &database, &[], &[]).unwrap();
     server.bonafide(&["keys", "rewrap"]);
     server.bonafide(&["keys", "rewrap"]);
-    assert_eq!(server.part("key").await, (true, String::new()));
+    assert_eq!(server.readiness_part("key").await, (true, String::new()));
     let (dir, database) = server.stop();
     std::fs::write(key(dir.path()), old).unwrap();
     let dir = all_refuse(dir, &database, "older copy");

@@ -53,7 +53,7 @@ async fn screened(server: &Server, demo: &Value, last_name: &str) -> (u16, Value
 
 /// Waits until a part is ready or not ready, because responses may be a second old.
 async fn until(server: &Server, name: &str, ready: bool) -> String {
-    eventually(async || match server.part(name).await {
+    eventually(async || match server.readiness_part(name).await {
         (is_ready, detail) if is_ready == ready => Ok(detail),
         (is_ready, detail) => Err(format!("{name} is ready: {is_ready}, {detail}")),
     })
@@ -159,7 +159,7 @@ async fn the_importing_node_stays_ready() {
         tokio::spawn(async move {
             let mut seen = 0;
             while !done.load(Ordering::Relaxed) {
-                let (ready, detail) = server.part("sanctions").await;
+                let (ready, detail) = server.readiness_part("sanctions").await;
                 assert!(ready, "{detail}");
                 seen += 1;
             }
@@ -336,7 +336,7 @@ async fn silent() -> (String, TcpListener) {
 async fn answers_in_time(server: &Server, name: &str) {
     let ask = async || {
         let begun = Instant::now();
-        let part = server.part(name).await;
+        let part = server.readiness_part(name).await;
         assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
         part
     };
@@ -376,7 +376,10 @@ async fn readiness_answers_when_the_object_store_hangs() {
     )
     .unwrap();
     answers_in_time(&server, "objects").await;
-    assert!(server.part("database").await.0, "the other parts are checked");
+    assert!(
+        server.readiness_part("database").await.0,
+        "the other parts are checked"
+    );
 }
 
 /// The network to the database drops all data.
@@ -389,7 +392,10 @@ async fn readiness_answers_when_the_database_hangs() {
     until(&server, "database", true).await;
     hang.store(true, Ordering::Relaxed);
     answers_in_time(&server, "database").await;
-    assert!(server.part("objects").await.0, "the other parts are checked");
+    assert!(
+        server.readiness_part("objects").await.0,
+        "the other parts are checked"
+    );
 }
 
 /// A database URL through a proxy that stops forwarding on request.
@@ -467,11 +473,11 @@ async fn readiness_answers_when_the_lists_hang() {
     let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
     let asked = Instant::now();
-    let (ready, _) = server.part("sanctions").await;
+    let (ready, _) = server.readiness_part("sanctions").await;
     assert!(asked.elapsed() < LONGEST, "{ready} after {:?}", asked.elapsed());
     for _ in 0..5 {
         let asked = Instant::now();
-        server.part("database").await;
+        server.readiness_part("database").await;
         assert!(asked.elapsed() < LONGEST, "{:?}", asked.elapsed());
     }
     // Screening either uses the current list or fails.

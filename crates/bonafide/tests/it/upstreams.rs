@@ -89,7 +89,7 @@ async fn vendor(
 struct SimulatedVendor {
     origin: String,
     asked: Arc<AtomicUsize>,
-    /// Lets the vendor respond about [`WHEN_TOLD`].
+    /// Lets the vendor respond about [`ON_RELEASE`].
     tell: Arc<Notify>,
 }
 

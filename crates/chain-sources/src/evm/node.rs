@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::quantity::{milliseconds, nonsense, number, quantity};
-use super::trace::{Flat, Inner, flat, nested};
-use super::transaction::{ToldReceipt, ToldTransaction, built};
+use super::trace::{Flat, TraceResult, flat, nested};
+use super::transaction::{RpcReceipt, RpcTransaction, built};
 use crate::graph::{NewBlock, NewMovement, NewTransaction};
 use crate::ingest::node::{Node, PER_BLOCK, checked};
 use crate::ondemand::{Calls, Transport};
@@ -32,7 +32,7 @@ struct RpcBlock {
     parent_hash: String,
     number: String,
     timestamp: String,
-    transactions: Vec<ToldTransaction>,
+    transactions: Vec<RpcTransaction>,
 }
 
 #[derive(Deserialize)]
@@ -57,16 +57,16 @@ impl EvmNode {
         }
     }
 
-    fn receipts(&self, calls: &Calls<'_>, block: &RpcBlock) -> Result<Vec<ToldReceipt>, SourceError> {
+    fn receipts(&self, calls: &Calls<'_>, block: &RpcBlock) -> Result<Vec<RpcReceipt>, SourceError> {
         if block.transactions.is_empty() {
             return Ok(Vec::new());
         }
         let all = self
             .rpc
             .call(calls, "eth_getBlockReceipts", json!([block.number]));
-        let receipts: Vec<ToldReceipt> = match all {
+        let receipts: Vec<RpcReceipt> = match all {
             Err(RpcError::Fault(_)) => {
-                let one = |told: &ToldTransaction| ("eth_getTransactionReceipt", json!([told.hash]));
+                let one = |told: &RpcTransaction| ("eth_getTransactionReceipt", json!([told.hash]));
                 let asked: Vec<(&str, Value)> = block.transactions.iter().map(one).collect();
                 self.rpc.batch(calls, &asked)?
             }
@@ -79,7 +79,7 @@ impl EvmNode {
     }
 
     /// The trace of each transaction in a block, in the block's order.
-    fn traces(&self, calls: &Calls<'_>, block: &RpcBlock) -> Result<Vec<Inner>, SourceError> {
+    fn traces(&self, calls: &Calls<'_>, block: &RpcBlock) -> Result<Vec<TraceResult>, SourceError> {
         let frames = self
             .rpc
             .call::<Vec<Flat>>(calls, "trace_block", json!([block.number]));
@@ -91,7 +91,7 @@ impl EvmNode {
                         by_hash.entry(hash).or_default().push(frame);
                     }
                 }
-                let of = |told: &ToldTransaction| {
+                let of = |told: &RpcTransaction| {
                     let frames = by_hash.remove(told.hash.as_str()).unwrap_or_default();
                     flat(frames)
                 };
@@ -113,9 +113,11 @@ impl EvmNode {
                 })
                 .collect(),
             Ok(_) => Err(nonsense("not one trace for each transaction")),
-            Err(RpcError::Fault(_)) if self.without_traces => {
-                Ok(block.transactions.iter().map(|_| Inner::default()).collect())
-            }
+            Err(RpcError::Fault(_)) if self.without_traces => Ok(block
+                .transactions
+                .iter()
+                .map(|_| TraceResult::default())
+                .collect()),
             Err(RpcError::Fault(_)) => Err(SourceError::Unsupported(
                 "the node offers neither trace_block nor debug_traceBlockByHash, so what contracts move would be missed",
             )),
@@ -144,8 +146,8 @@ impl Node for EvmNode {
         let told = told.ok_or_else(|| nonsense("the block is gone"))?;
         let time = milliseconds(&told.timestamp)?;
         let receipts = self.receipts(&calls, &told)?;
-        let inner = if receipts.iter().all(ToldReceipt::is_plain) {
-            receipts.iter().map(|_| Inner::default()).collect()
+        let inner = if receipts.iter().all(RpcReceipt::is_plain) {
+            receipts.iter().map(|_| TraceResult::default()).collect()
         } else {
             self.traces(&calls, &told)?
         };

@@ -3,7 +3,7 @@
 //! of sender and recipient ([`super::logs`]). If the logs cannot be searched completely, the history states
 //! so.
 //!
-//! A node without that index can provide transactions but no histories, and [`Provider::knows_addresses`] is
+//! A node without that index can provide transactions but no histories, and [`Provider::lists_addresses`] is
 //! false.
 
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ use super::logs::{self, LogSearchResult};
 use super::otterscan;
 use super::places::Places;
 use super::quantity::{milliseconds, nonsense, number};
-use super::trace::{Flat, Inner, flat, nested};
-use super::transaction::{ToldReceipt, ToldTransaction, built};
+use super::trace::{Flat, TraceResult, flat, nested};
+use super::transaction::{RpcReceipt, RpcTransaction, built};
 use crate::ondemand::{Calls, Provider, concerns};
 use crate::rpc::{Rpc, RpcError};
 
@@ -128,7 +128,7 @@ impl Evm {
     }
 
     /// The traces of transactions, in their order.
-    fn inner(&self, calls: &Calls<'_>, hashes: &[&str]) -> Result<Vec<Inner>, SourceError> {
+    fn inner(&self, calls: &Calls<'_>, hashes: &[&str]) -> Result<Vec<TraceResult>, SourceError> {
         let asked: Vec<(&str, Value)> = hashes
             .iter()
             .map(|hash| ("trace_transaction", json!([hash])))
@@ -156,8 +156,8 @@ impl Evm {
         let each = |method: &'static str| -> Vec<(&str, Value)> {
             hashes.iter().map(|hash| (method, json!([hash]))).collect()
         };
-        let told: Vec<Option<ToldTransaction>> = self.rpc.batch(calls, &each("eth_getTransactionByHash"))?;
-        let receipts: Vec<Option<ToldReceipt>> = self.rpc.batch(calls, &each("eth_getTransactionReceipt"))?;
+        let told: Vec<Option<RpcTransaction>> = self.rpc.batch(calls, &each("eth_getTransactionByHash"))?;
+        let receipts: Vec<Option<RpcReceipt>> = self.rpc.batch(calls, &each("eth_getTransactionReceipt"))?;
         let mut all = Vec::with_capacity(hashes.len());
         for ((told, receipt), hash) in told.into_iter().zip(receipts).zip(hashes) {
             // A pending transaction has no receipt and counts as not found.
@@ -182,7 +182,7 @@ impl Evm {
         all.iter()
             .map(|(told, receipt)| {
                 let inner = if receipt.is_plain() {
-                    Inner::default()
+                    TraceResult::default()
                 } else {
                     inner.next().unwrap_or_default()
                 };

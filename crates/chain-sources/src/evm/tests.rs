@@ -15,8 +15,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::fake_node::{Call, FakeNode, FakeTransaction, MADE, TOKEN, Traces, canonical, holder, plain};
-use super::trace::Inner;
-use super::transaction::{ToldReceipt, ToldTransaction, account, built};
+use super::trace::TraceResult;
+use super::transaction::{RpcReceipt, RpcTransaction, account, built};
 use super::*;
 use crate::graph::Graph;
 use crate::ingest::load::follow;
@@ -397,7 +397,7 @@ fn bad_answers_are_told_apart() {
 
 #[test]
 fn amounts_have_256_bits_and_no_more() {
-    let told = |value: &str| ToldTransaction {
+    let told = |value: &str| RpcTransaction {
         hash: "0x1".to_owned(),
         from: holder(1),
         to: Some(holder(2)),
@@ -407,17 +407,17 @@ fn amounts_have_256_bits_and_no_more() {
         block_number: None,
         transaction_index: None,
     };
-    let receipt: ToldReceipt =
+    let receipt: RpcReceipt =
         serde_json::from_value(json!({"transactionHash": "0x1", "gasUsed": "0xffff", "logs": []})).unwrap();
     let largest = told(&format!("0x{}", "f".repeat(64)));
-    let made = built(Currency::Eth, &largest, &receipt, &Inner::default(), None).unwrap();
+    let made = built(Currency::Eth, &largest, &receipt, &TraceResult::default(), None).unwrap();
     let Movement::Transfers(transfers) = &made.movement else {
         unreachable!()
     };
     assert_eq!(transfers[0].amount.to_string().len(), 78);
     assert!(made.fee.unwrap() > transfers[0].amount);
     let more = told(&format!("0x1{}", "0".repeat(64)));
-    assert!(built(Currency::Eth, &more, &receipt, &Inner::default(), None).is_err());
+    assert!(built(Currency::Eth, &more, &receipt, &TraceResult::default(), None).is_err());
 }
 
 #[test]

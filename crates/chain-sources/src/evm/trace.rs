@@ -20,14 +20,14 @@ pub(super) struct MovedInside {
 
 /// The result of a trace, without the transaction's own value.
 #[derive(Default)]
-pub(super) struct Inner {
+pub(super) struct TraceResult {
     /// Whether the whole transaction was reverted.
     pub(super) failed: bool,
     /// The transfers in the order of execution, without reverted ones.
     pub(super) moved: Vec<MovedInside>,
 }
 
-impl Inner {
+impl TraceResult {
     fn moves(&mut self, from: &str, to: Option<&str>, value: Option<&str>) -> Result<(), SourceError> {
         let amount = value.map_or(Ok(Amount::default()), amount)?;
         if !amount.is_zero() {
@@ -77,8 +77,8 @@ pub(super) struct Flat {
 }
 
 /// Reads the frames of one transaction.
-pub(super) fn flat<'a>(frames: impl IntoIterator<Item = &'a Flat>) -> Result<Inner, SourceError> {
-    let mut inner = Inner::default();
+pub(super) fn flat<'a>(frames: impl IntoIterator<Item = &'a Flat>) -> Result<TraceResult, SourceError> {
+    let mut inner = TraceResult::default();
     let mut undone: Option<&[u64]> = None;
     let mut rooted = false;
     for frame in frames {
@@ -132,8 +132,8 @@ struct Nested<'a> {
 }
 
 /// Reads the frame of one transaction with all frames within it.
-pub(super) fn nested(root: &RawValue) -> Result<Inner, SourceError> {
-    let mut inner = Inner::default();
+pub(super) fn nested(root: &RawValue) -> Result<TraceResult, SourceError> {
+    let mut inner = TraceResult::default();
     let mut waiting = vec![(root, true)];
     while let Some((frame, is_root)) = waiting.pop() {
         let frame: Nested<'_> = serde_json::from_str(frame.get()).map_err(|error| untold(&error))?;

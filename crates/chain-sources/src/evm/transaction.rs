@@ -9,7 +9,7 @@ use chain::source::{Party, Position, SourceError, Transaction, Transfer};
 use serde::Deserialize;
 
 use super::quantity::{amount, nonsense, number};
-use super::trace::Inner;
+use super::trace::TraceResult;
 
 /// Keccak-256 of `Transfer(address,address,uint256)`.
 pub(super) const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
@@ -18,7 +18,7 @@ const PLAIN: u64 = 21_000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ToldTransaction {
+pub(super) struct RpcTransaction {
     pub(super) hash: String,
     pub(super) from: String,
     pub(super) to: Option<String>,
@@ -40,7 +40,7 @@ pub(super) struct RpcLog {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ToldReceipt {
+pub(super) struct RpcReceipt {
     pub(super) transaction_hash: String,
     /// Missing before Byzantium.
     status: Option<String>,
@@ -84,14 +84,14 @@ fn token(currency: Currency, log: &RpcLog) -> Result<Option<Transfer>, SourceErr
     }))
 }
 
-impl ToldReceipt {
+impl RpcReceipt {
     /// Whether the transaction moved only its own value, so that there is nothing to trace. A receipt without
     /// a status needs a trace, because only the trace states whether the transaction succeeded.
     pub(super) fn is_plain(&self) -> bool {
         self.status.is_some() && self.logs.is_empty() && number(&self.gas_used) == Ok(PLAIN)
     }
 
-    fn fee(&self, told: &ToldTransaction) -> Result<Option<Amount>, SourceError> {
+    fn fee(&self, told: &RpcTransaction) -> Result<Option<Amount>, SourceError> {
         let Some(price) = self.effective_gas_price.as_ref().or(told.gas_price.as_ref()) else {
             return Ok(None);
         };
@@ -106,9 +106,9 @@ impl ToldReceipt {
 /// Builds a transaction. `inner` is the result of its trace; for a plain transaction it is empty.
 pub(super) fn built(
     currency: Currency,
-    told: &ToldTransaction,
-    receipt: &ToldReceipt,
-    inner: &Inner,
+    told: &RpcTransaction,
+    receipt: &RpcReceipt,
+    inner: &TraceResult,
     time: Option<i64>,
 ) -> Result<Transaction, SourceError> {
     if receipt.transaction_hash != told.hash {

@@ -244,7 +244,7 @@ pub trait Provider: Send + Sync {
     /// When the provider cannot be queried.
     fn history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError>;
 
-    /// Whether [`Provider::latest`] returns less than [`Provider::history`].
+    /// Whether [`Provider::trace_history`] returns less than [`Provider::history`].
     fn traces_without_tokens(&self) -> bool {
         false
     }

@@ -4,7 +4,7 @@
 use reference::icao::transliterate;
 
 use super::values::{SourceData, SubmittedData};
-use super::verdict::{NEAR_MATCH_SCORE, Verdict};
+use super::verdict::{Agreement, NEAR_MATCH_SCORE};
 
 const SWAPPED: &str = "Given and family names seem to be swapped";
 const CUT: &str = "A name on the document may be cut short";
@@ -16,14 +16,14 @@ const UNDIVIDED: &str = "The document does not divide given from family names";
 
 /// How the submitted names agree with a source's.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Names {
-    pub(super) first: Verdict,
-    pub(super) middle: Verdict,
-    pub(super) last: Verdict,
+pub(super) struct NameAgreement {
+    pub(super) first: Agreement,
+    pub(super) middle: Agreement,
+    pub(super) last: Agreement,
 }
 
 /// The words of a name in MRZ transliteration, without titles and generational suffixes.
-pub(super) fn words(name: &str) -> Vec<String> {
+pub(super) fn name_words(name: &str) -> Vec<String> {
     let all: Vec<String> = transliterate(name)
         .split(' ')
         .filter(|w| !w.is_empty())
@@ -35,15 +35,15 @@ pub(super) fn words(name: &str) -> Vec<String> {
 }
 
 /// Compares the submitted names with a source's.
-pub(super) fn compare(claimed: &SubmittedData, said: &SourceData) -> Names {
-    let of = |name: &Option<String>| words(name.as_deref().unwrap_or_default());
+pub(super) fn compare(claimed: &SubmittedData, said: &SourceData) -> NameAgreement {
+    let of = |name: &Option<String>| name_words(name.as_deref().unwrap_or_default());
     let (first, middle, last) = (
         of(&claimed.first_name),
         of(&claimed.middle_name),
         of(&claimed.last_name),
     );
     let (given, surname) = (of(&said.given_names), of(&said.surname));
-    let context = Context {
+    let context = NameComparer {
         truncated: said.truncated,
         certain: said.certain,
     };
@@ -51,42 +51,44 @@ pub(super) fn compare(claimed: &SubmittedData, said: &SourceData) -> Names {
     // Some zones have all names in one part, and some people have only one name.
     if given.is_empty() || surname.is_empty() {
         let all: Vec<String> = surname.iter().chain(&given).cloned().collect();
-        let part = |name: &[String]| match context.part_of(name, &all) {
-            Some(verdict) => Verdict {
+        let part = |name: &[String]| match context.match_part_of_name(name, &all) {
+            Some(verdict) => Agreement {
                 note: Some(UNDIVIDED),
                 ..verdict
             },
             // A form may require a first name, so people with only one name submit `FNU` or `LNU`, or repeat
             // their name.
             None if all == last && (name == ["FNU"] || name == ["LNU"] || name == all) => {
-                Verdict::unclear(UNDIVIDED)
+                Agreement::unclear(UNDIVIDED)
             }
-            None => Verdict::different(closest(name, &all)),
+            None => Agreement::different(closest(name, &all)),
         };
-        return Names {
+        return NameAgreement {
             first: part(&first),
             middle: part(&middle),
             last: part(&last),
         };
     }
 
-    let mut names = Names {
-        first: context.given(&first, &given),
-        middle: context.middle(&middle, &first, &given),
-        last: context.surname(&last, &surname),
+    let mut names = NameAgreement {
+        first: context.compare_given_names(&first, &given),
+        middle: context.compare_middle_names(&middle, &first, &given),
+        last: context.compare_surnames(&last, &surname),
     };
-    let contradicts = |v: Verdict| v.matches == Some(false);
+    let contradicts = |v: Agreement| v.matches == Some(false);
     if contradicts(names.first) && contradicts(names.last) {
-        let (first_as_last, last_as_first) =
-            (context.surname(&first, &surname), context.given(&last, &given));
+        let (first_as_last, last_as_first) = (
+            context.compare_surnames(&first, &surname),
+            context.compare_given_names(&last, &given),
+        );
         if !contradicts(first_as_last) && !contradicts(last_as_first) {
-            names.first = Verdict::same(80.0, Some(SWAPPED));
-            names.last = Verdict::same(80.0, Some(SWAPPED));
+            names.first = Agreement::same(80.0, Some(SWAPPED));
+            names.last = Agreement::same(80.0, Some(SWAPPED));
         }
     } else if contradicts(names.middle) {
         // The document may print a middle name as part of the family name.
-        if let Some(verdict) = context.part_of(&middle, &surname) {
-            names.middle = Verdict {
+        if let Some(verdict) = context.match_part_of_name(&middle, &surname) {
+            names.middle = Agreement {
                 note: Some(PART),
                 ..verdict
             };
@@ -97,83 +99,83 @@ pub(super) fn compare(claimed: &SubmittedData, said: &SourceData) -> Names {
 
 /// How reliable the names of a source are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Context {
+pub(super) struct NameComparer {
     pub(super) truncated: bool,
     pub(super) certain: bool,
 }
 
-impl Context {
+impl NameComparer {
     /// Compares family names. They agree if they are equal or one is part of the other.
-    pub(super) fn surname(self, claimed: &[String], read: &[String]) -> Verdict {
-        self.same(claimed, read)
-            .or_else(|| self.part_of(claimed, read))
-            .or_else(|| self.part_of(read, claimed))
-            .unwrap_or_else(|| Verdict::different(similarity(&claimed.concat(), &read.concat())))
+    pub(super) fn compare_surnames(self, claimed: &[String], read: &[String]) -> Agreement {
+        self.match_whole_name(claimed, read)
+            .or_else(|| self.match_part_of_name(claimed, read))
+            .or_else(|| self.match_part_of_name(read, claimed))
+            .unwrap_or_else(|| Agreement::different(similarity(&claimed.concat(), &read.concat())))
     }
 
     /// Compares given names. The document may have more of them than were submitted.
-    pub(super) fn given(self, claimed: &[String], read: &[String]) -> Verdict {
-        if let Some(verdict) = self.same(claimed, read) {
+    pub(super) fn compare_given_names(self, claimed: &[String], read: &[String]) -> Agreement {
+        if let Some(verdict) = self.match_whole_name(claimed, read) {
             return verdict;
         }
         // A prefix of the document's given names is a full match; a submitted name may be written as one word
         // or several.
         for count in 1..read.len() {
-            if let Some(verdict) = self.same(claimed, &read[..count]) {
+            if let Some(verdict) = self.match_whole_name(claimed, &read[..count]) {
                 return verdict;
             }
         }
-        self.part_of(claimed, read)
-            .or_else(|| self.part_of(read, claimed))
-            .unwrap_or_else(|| Verdict::different(closest(claimed, read)))
+        self.match_part_of_name(claimed, read)
+            .or_else(|| self.match_part_of_name(read, claimed))
+            .unwrap_or_else(|| Agreement::different(closest(claimed, read)))
     }
 
     /// Compares middle names with the given names after the first. Without such names the result is unclear.
-    fn middle(self, claimed: &[String], first: &[String], read: &[String]) -> Verdict {
+    fn compare_middle_names(self, claimed: &[String], first: &[String], read: &[String]) -> Agreement {
         let after_first = read.get(1..).unwrap_or_default();
         if after_first.is_empty() || read.len() <= first.len() {
-            return Verdict::unclear(NO_MIDDLE);
+            return Agreement::unclear(NO_MIDDLE);
         }
         let one_by_one = claimed.len() == 1
             && after_first
                 .iter()
-                .any(|w| self.same(claimed, std::slice::from_ref(w)).is_some());
-        match self.same(claimed, after_first) {
+                .any(|w| self.match_whole_name(claimed, std::slice::from_ref(w)).is_some());
+        match self.match_whole_name(claimed, after_first) {
             Some(verdict) => verdict,
-            None if one_by_one => Verdict::same(90.0, Some(PART)),
-            None => self.given(claimed, read),
+            None if one_by_one => Agreement::same(90.0, Some(PART)),
+            None => self.compare_given_names(claimed, read),
         }
     }
 
     /// Compares two names apart from blanks, spelling, initials, truncation and misreadings. Returns `None`
     /// if they differ.
-    fn same(self, claimed: &[String], read: &[String]) -> Option<Verdict> {
+    fn match_whole_name(self, claimed: &[String], read: &[String]) -> Option<Agreement> {
         if claimed.is_empty() || read.is_empty() {
             return None;
         }
         let (a, b) = (claimed.concat(), read.concat());
         if a == b {
-            return Some(Verdict::same(100.0, None));
+            return Some(Agreement::same(100.0, None));
         }
         if fold_spelling(&a) == fold_spelling(&b) {
-            return Some(Verdict::same(97.0, Some(SPELLING)));
+            return Some(Agreement::same(97.0, Some(SPELLING)));
         }
         let initial = |a: &str, b: &str| a.len() == 1 && b.starts_with(a);
         if initial(&a, &b) || initial(&b, &a) {
-            return Some(Verdict::same(80.0, Some(INITIAL)));
+            return Some(Agreement::same(80.0, Some(INITIAL)));
         }
         if self.truncated && b.len() >= 3 && a.starts_with(&b) {
-            return Some(Verdict::same(95.0, Some(CUT)));
+            return Some(Agreement::same(95.0, Some(CUT)));
         }
         // In a long name, the visual zone may have one or two letters misread.
         if !self.certain && similarity(&a, &b) >= 84.0 && a.len() >= 5 {
-            return Some(Verdict::same(90.0, Some(SPELLING)));
+            return Some(Agreement::same(90.0, Some(SPELLING)));
         }
         None
     }
 
     /// Whether every word of one name is a word of the other, in any order.
-    fn part_of(self, few: &[String], many: &[String]) -> Option<Verdict> {
+    fn match_part_of_name(self, few: &[String], many: &[String]) -> Option<Agreement> {
         if few.is_empty() {
             return None;
         }
@@ -181,17 +183,21 @@ impl Context {
         let mut worst = 100.0_f64;
         for word in few {
             let at = free.iter().position(|w| {
-                self.same(std::slice::from_ref(word), std::slice::from_ref(*w))
+                self.match_whole_name(std::slice::from_ref(word), std::slice::from_ref(*w))
                     .is_some()
             })?;
-            let verdict = self.same(std::slice::from_ref(word), std::slice::from_ref(free.remove(at)))?;
+            let verdict =
+                self.match_whole_name(std::slice::from_ref(word), std::slice::from_ref(free.remove(at)))?;
             worst = worst.min(verdict.score);
         }
         // If only initials agree, that is too little evidence.
         if few.iter().all(|w| w.len() == 1) && many.len() > few.len() {
             return None;
         }
-        Some(Verdict::same(worst.min(85.0), (!free.is_empty()).then_some(PART)))
+        Some(Agreement::same(
+            worst.min(85.0),
+            (!free.is_empty()).then_some(PART),
+        ))
     }
 }
 

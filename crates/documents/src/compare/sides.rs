@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::names::{Context, similarity, words};
+use super::names::{NameComparer, name_words, similarity};
 use super::{SourceData, fold_lookalikes, plain_number};
 use crate::reading::{PartialDate, Source, field};
 
@@ -104,19 +104,19 @@ fn compare_names(
     let (Some(front), Some(back)) = (front, back) else {
         return FieldAgreement::Unclear;
     };
-    let (front, back) = (words(front), words(back));
+    let (front, back) = (name_words(front), name_words(back));
     if front.is_empty() || back.is_empty() {
         return FieldAgreement::Unclear;
     }
-    let context = Context {
+    let context = NameComparer {
         truncated: a.truncated || b.truncated,
         certain: a.certain && b.certain,
     };
     let either = |x: &[String], y: &[String]| {
         if given {
-            context.given(x, y)
+            context.compare_given_names(x, y)
         } else {
-            context.surname(x, y)
+            context.compare_surnames(x, y)
         }
     };
     let (there, here) = (either(&front, &back), either(&back, &front));

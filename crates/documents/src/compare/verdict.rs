@@ -5,13 +5,13 @@ pub(super) const NEAR_MATCH_SCORE: f64 = 75.0;
 
 /// How well two values agree.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct Agreement {
     pub(super) matches: Option<bool>,
     pub(super) score: f64,
     pub(super) note: Option<&'static str>,
 }
 
-impl Verdict {
+impl Agreement {
     pub(super) fn same(score: f64, note: Option<&'static str>) -> Self {
         Self {
             matches: Some(true),

@@ -7,7 +7,7 @@
 //!
 //! A cell may be skipped and a position filled without a cell, because recognition miscounts runs of fillers.
 
-use super::layout::{Layout, Names, WEIGHTS, value};
+use super::layout::{Layout, NameSpans, WEIGHTS, value};
 use crate::reading::MrzCheck;
 
 /// The number of strings that each state retains and that the search returns.
@@ -112,8 +112,8 @@ fn positions(layout: &Layout, rest: usize, checked: bool) -> Vec<Vec<Position>> 
     class(layout.birth, Class::DigitOrFiller, Part::Other);
     class(layout.sex, Class::Sex, Part::Other);
     match layout.names {
-        Names::Together(span) => class(span, Class::LetterOrFiller, Part::Name),
-        Names::Apart { surname, given } => {
+        NameSpans::Together(span) => class(span, Class::LetterOrFiller, Part::Name),
+        NameSpans::Apart { surname, given } => {
             class(surname, Class::LetterOrFiller, Part::Name);
             class(given, Class::LetterOrFiller, Part::Other);
         }

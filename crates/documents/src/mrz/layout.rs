@@ -92,7 +92,7 @@ pub fn check_digit(text: impl IntoIterator<Item = char>) -> Option<u8> {
 
 /// The positions of the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) enum NameSpans {
     /// Primary and secondary identifier in one span, separated by `<<`.
     Together(Span),
     /// Surname and given names in separate spans.
@@ -109,7 +109,7 @@ pub(super) struct Layout {
     pub(super) document_letters: &'static str,
     pub(super) document_code: Span,
     pub(super) issuer: Span,
-    pub(super) names: Names,
+    pub(super) names: NameSpans,
     pub(super) number: Span,
     pub(super) nationality: Option<Span>,
     pub(super) birth: Span,
@@ -187,7 +187,7 @@ static TD1: Layout = Layout {
     document_letters: "ACI",
     document_code: at(1, 1, 2),
     issuer: at(1, 3, 5),
-    names: Names::Together(at(3, 1, 30)),
+    names: NameSpans::Together(at(3, 1, 30)),
     number: at(1, 6, 14),
     nationality: Some(at(2, 16, 18)),
     birth: at(2, 1, 6),
@@ -217,7 +217,7 @@ static TD2: Layout = Layout {
     document_letters: "ACIP",
     document_code: at(1, 1, 2),
     issuer: at(1, 3, 5),
-    names: Names::Together(at(1, 6, 36)),
+    names: NameSpans::Together(at(1, 6, 36)),
     number: at(2, 1, 9),
     nationality: Some(at(2, 11, 13)),
     birth: at(2, 14, 19),
@@ -246,7 +246,7 @@ static TD3: Layout = Layout {
     document_letters: "P",
     document_code: at(1, 1, 2),
     issuer: at(1, 3, 5),
-    names: Names::Together(at(1, 6, 44)),
+    names: NameSpans::Together(at(1, 6, 44)),
     number: at(2, 1, 9),
     nationality: Some(at(2, 11, 13)),
     birth: at(2, 14, 19),
@@ -276,7 +276,7 @@ static MRVA: Layout = Layout {
     document_letters: "V",
     document_code: at(1, 1, 2),
     issuer: at(1, 3, 5),
-    names: Names::Together(at(1, 6, 44)),
+    names: NameSpans::Together(at(1, 6, 44)),
     number: at(2, 1, 9),
     nationality: Some(at(2, 11, 13)),
     birth: at(2, 14, 19),
@@ -296,7 +296,7 @@ static MRVB: Layout = Layout {
     document_letters: "V",
     document_code: at(1, 1, 2),
     issuer: at(1, 3, 5),
-    names: Names::Together(at(1, 6, 36)),
+    names: NameSpans::Together(at(1, 6, 36)),
     number: at(2, 1, 9),
     nationality: Some(at(2, 11, 13)),
     birth: at(2, 14, 19),
@@ -324,7 +324,7 @@ static FRID: Layout = Layout {
     document_letters: "I",
     document_code: at(1, 1, 2),
     issuer: at(1, 3, 5),
-    names: Names::Apart {
+    names: NameSpans::Apart {
         surname: at(1, 6, 30),
         given: at(2, 14, 27),
     },

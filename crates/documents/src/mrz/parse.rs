@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use reference::icao;
 
 use super::dates;
-use super::layout::{Layout, Names};
+use super::layout::{Layout, NameSpans};
 use crate::reading::{MrzFields, MrzFormat, MrzReading, MrzWarning};
 
 /// Why lines are not a machine-readable zone.
@@ -156,7 +156,7 @@ fn fields(layout: &Layout, lines: &[Vec<char>], rest: usize, today: Date) -> (Mr
     check(sex.is_some(), MrzWarning::ImplausibleSex);
 
     let (surname, given, truncated, plausible) = match layout.names {
-        Names::Together(span) => {
+        NameSpans::Together(span) => {
             let run = span.of(lines);
             let split = run
                 .windows(2)
@@ -167,7 +167,7 @@ fn fields(layout: &Layout, lines: &[Vec<char>], rest: usize, today: Date) -> (Mr
             let plausible = is_identifier(surname, false) && (is_blank(given) || is_identifier(given, false));
             (words(surname), words(given), run.last() != Some(&'<'), plausible)
         }
-        Names::Apart { surname, given } => {
+        NameSpans::Apart { surname, given } => {
             let (surname, given) = (surname.of(lines), given.of(lines));
             let full = |run: &[char]| run.last() != Some(&'<');
             // The French card separates given names by two fillers.

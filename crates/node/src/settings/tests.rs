@@ -36,7 +36,7 @@ fn what_cannot_be_read_counts_as_required() {
             0,
         ),
     ] {
-        let found = salvaged(&merchant(stored));
+        let found = readable_settings(&merchant(stored));
         assert_eq!(
             (
                 found.four_eyes,
@@ -229,7 +229,7 @@ fn settings_of_which_nothing_can_be_relied_on_are_replaced_as_a_whole() {
         assert_eq!(repaired_settings(&stored, &all), Ok(expected.to_owned()));
         // Limits of the plan and the portal repair nothing.
         assert!(with_settings(&stored, &all).is_err());
-        assert!(salvaged(&stored).four_eyes && salvaged(&stored).require_second_factor);
+        assert!(readable_settings(&stored).four_eyes && readable_settings(&stored).require_second_factor);
     }
 }
 
@@ -243,5 +243,5 @@ fn every_member_is_known_by_its_name() {
     let settings: MerchantSettings = serde_json::from_value(whole.clone()).unwrap();
     assert_eq!(settings.unknown, Map::new());
     assert_eq!(serde_json::to_value(&settings).unwrap(), whole);
-    assert_eq!(whole.as_object().unwrap().keys().collect::<Vec<_>>(), KNOWN);
+    assert_eq!(whole.as_object().unwrap().keys().collect::<Vec<_>>(), MEMBERS);
 }

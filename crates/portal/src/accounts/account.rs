@@ -13,7 +13,7 @@ use service::accounts::codes::SetUp;
 use service::accounts::profile::{self, SessionRow};
 use service::accounts::{signing_in, staff};
 use service::mail::Letter;
-use service::merchants::{Changed, requires_second_factor};
+use service::merchants::{ChangeOutcome, requires_second_factor};
 use service::permissions::Action;
 use service::problem::Problem;
 use service::{App, Shared};
@@ -280,7 +280,7 @@ pub(super) async fn totp_on(
     if member.has_totp {
         return Ok(Redirect::to(HERE).into_response());
     }
-    let Some(set_up) = SetUp::again(form.key.0.expose_secret(), &member.email) else {
+    let Some(set_up) = SetUp::from_form(form.key.0.expose_secret(), &member.email) else {
         return Ok(Redirect::to(SECOND_FACTOR).into_response());
     };
     let turned = profile::turn_totp_on(
@@ -349,8 +349,8 @@ pub(super) async fn require_second_factor(
     };
     Ok(
         match staff::require_second_factor(&app, manager(&member)?, required).await? {
-            Changed::Done => done(HERE, key),
-            Changed::Proposed => {
+            ChangeOutcome::Done => done(HERE, key),
+            ChangeOutcome::Proposed => {
                 let confirms = (Action::ManageCompany, "change_proposed");
                 redirect_after_proposal(&app, &member, HERE, confirms).await?
             }

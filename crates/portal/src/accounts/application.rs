@@ -7,7 +7,7 @@ use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use serde::Deserialize;
 use service::Shared;
-use service::applications::{self, Application, Profile, is_open};
+use service::applications::{self, Application, Profile, is_editable};
 
 use super::forms::{Faults, render_rejected};
 use crate::page::{Page, done, html};
@@ -26,7 +26,7 @@ struct ApplicationPage {
 
 impl ApplicationPage {
     fn is_open(&self) -> bool {
-        is_open(self.application.merchant.status)
+        is_editable(self.application.merchant.status)
     }
 
     fn status(&self) -> &'static str {

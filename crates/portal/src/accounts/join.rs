@@ -10,7 +10,7 @@ use http_server::error::Rejection;
 use http_server::path::PathText;
 use serde::Deserialize;
 use service::Shared;
-use service::accounts::joining::{self, Newcomer, Shown};
+use service::accounts::joining::{self, LinkPreview, Newcomer};
 use service::mail::Letter;
 use store::invitations::Kind;
 
@@ -25,14 +25,14 @@ pub(super) const FIRST_PAGE: &str = "/portal/account/totp";
 #[template(path = "portal/accounts/join.html")]
 struct JoinPage {
     page: Page,
-    shown: Shown,
+    shown: LinkPreview,
     faults: Faults,
     name: String,
     email: String,
 }
 
 impl JoinPage {
-    fn new(page: Page, shown: Shown) -> Self {
+    fn new(page: Page, shown: LinkPreview) -> Self {
         JoinPage {
             email: shown.invitation.email.clone().unwrap_or_default(),
             page,
@@ -76,7 +76,7 @@ pub(super) async fn page(
     PathText(token): PathText,
     page: Page,
 ) -> Result<Response, Rejection> {
-    let shown = joining::look(&app, &token).await?;
+    let shown = joining::preview_link(&app, &token).await?;
     match shown.invitation.kind {
         Kind::Password => Ok(html(NewPasswordPage {
             page,
@@ -117,7 +117,7 @@ pub(super) async fn submit(
     visitor: Visitor,
     Form(form): Form<NewcomerForm>,
 ) -> Result<Response, Rejection> {
-    let shown = joining::look(&app, &token).await?;
+    let shown = joining::preview_link(&app, &token).await?;
     if shown.invitation.kind == Kind::Email {
         let former = joining::confirm_email(&app, &token).await?;
         let letter = Letter {
@@ -190,7 +190,7 @@ pub(super) async fn forgot(
     Form(form): Form<ForgotForm>,
 ) -> Result<Response, Rejection> {
     if app.mailer.is_some()
-        && let Some((link, to)) = joining::forgotten(&app, &form.email, visitor.address).await?
+        && let Some((link, to)) = joining::request_password_link(&app, &form.email, visitor.address).await?
     {
         let url = format!("{}{}", app.public_url, link.path);
         let letter = Letter {

@@ -162,7 +162,7 @@ pub(super) async fn code(
 
 /// `POST /portal/sign-out`
 pub(super) async fn sign_out(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
-    signing_in::out(&app, member.staff_id, member.session_id).await?;
+    signing_in::sign_out(&app, member.staff_id, member.session_id).await?;
     let jar = CookieJar::new().add(session::no_cookie(&app));
     Ok((jar, Redirect::to("/portal/sign-in")).into_response())
 }

@@ -7,7 +7,7 @@ use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use http_server::path::PathText;
 use serde::Deserialize;
-use service::accounts::sign_up::{self, Answer};
+use service::accounts::sign_up::{self, SignUpEmail};
 use service::mail::Letter;
 use service::{App, Shared};
 use store::sign_ups::SignUp;
@@ -60,7 +60,7 @@ pub(super) async fn ask(
     visitor: Visitor,
     Form(form): Form<AskForm>,
 ) -> Result<Response, Rejection> {
-    match sign_up::ask(&app, &form.company, &form.email, visitor.address).await? {
+    match sign_up::request_account(&app, &form.company, &form.email, visitor.address).await? {
         Ok(answer) => {
             if let Some((to, answer)) = answer {
                 post(&app, letter(&app, &page, to, &answer));
@@ -79,10 +79,10 @@ pub(super) async fn ask(
     }
 }
 
-fn letter(app: &App, page: &Page, to: String, answer: &Answer) -> Letter {
+fn letter(app: &App, page: &Page, to: String, answer: &SignUpEmail) -> Letter {
     let (text, path) = match answer {
-        Answer::Link(path) => ("accounts.mail.sign_up.text", path.as_str()),
-        Answer::Known => ("accounts.mail.sign_up.known", "/portal/sign-in"),
+        SignUpEmail::Link(path) => ("accounts.mail.sign_up.text", path.as_str()),
+        SignUpEmail::AccountExists => ("accounts.mail.sign_up.known", "/portal/sign-in"),
     };
     let link = format!("{}{path}", app.public_url);
     Letter {
@@ -110,7 +110,7 @@ pub(super) async fn open_page(
     Ok(html(OpenPage {
         page,
         faults: Faults::default(),
-        asked: sign_up::look(&app, &token).await?,
+        asked: sign_up::read_request(&app, &token).await?,
         name: String::new(),
     })?)
 }
@@ -130,8 +130,8 @@ pub(super) async fn open(
     visitor: Visitor,
     Form(form): Form<OpenForm>,
 ) -> Result<Response, Rejection> {
-    let asked = sign_up::look(&app, &token).await?;
-    match sign_up::open(&app, &token, &form.name, &form.password.0, &visitor.device).await? {
+    let asked = sign_up::read_request(&app, &token).await?;
+    match sign_up::open_account(&app, &token, &form.name, &form.password.0, &visitor.device).await? {
         Ok(session) => Ok(enter(&app, &session, FIRST_PAGE)),
         Err(faults) => Ok(render_rejected(OpenPage {
             page,

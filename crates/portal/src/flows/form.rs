@@ -36,9 +36,9 @@ const RESERVED: [(&str, Action); 5] = [
 
 /// The form's fields as the browser sent them, in order.
 #[derive(Debug, Default)]
-pub struct Sent(pub Vec<(String, String)>);
+pub struct FormFields(pub Vec<(String, String)>);
 
-impl Sent {
+impl FormFields {
     /// The first value of a field, trimmed; empty if it is absent.
     pub fn one(&self, name: &str) -> &str {
         self.all(name).next().unwrap_or_default().trim()
@@ -88,12 +88,12 @@ pub fn new_body() -> Object {
 
 /// Applies the form to `base`, the body that the form was rendered from. `may` states which actions the
 /// sender may do: settings reserved for other roles remain as stored.
-pub fn merge(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object {
+pub fn merge(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> Object {
     let mut body = base.clone();
     let types: Vec<&str> = sent.all("type").collect();
     let mut fields = object(base.get("defaultFields"));
     for key in PERSON.iter().chain(&ADDRESS).chain(&["ocrMatch"]) {
-        switch(&mut fields, key, sent.is_on(&format!("field.{key}")));
+        set_switch(&mut fields, key, sent.is_on(&format!("field.{key}")));
     }
     set_choice(&mut fields, &BIOMETRICS, sent.one("biometric"));
     set_choice(&mut fields, &UPLOADS, sent.one("upload"));
@@ -102,7 +102,7 @@ pub fn merge(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object
         fields.remove("selfie");
     }
     for key in BACKS {
-        three(&mut fields, key, sent.one(key));
+        set_three_valued(&mut fields, key, sent.one(key));
     }
     let overrides = sent
         .all("override")
@@ -140,7 +140,7 @@ pub fn merge(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object
     body
 }
 
-fn settings(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object {
+fn settings(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> Object {
     let stored = object(base.get("settings"));
     let mut settings = stored.clone();
     for key in ["matchThreshold", "reviewBand", "attemptsPerLink", "retentionDays"] {
@@ -151,7 +151,7 @@ fn settings(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object 
         settings.insert("reviewPolicy".into(), policy.into());
     }
     for key in ["hideSanctionsDetail", "fourEyes"] {
-        switch(&mut settings, key, sent.is_on(key));
+        set_switch(&mut settings, key, sent.is_on(key));
     }
     for (key, action) in RESERVED {
         if !may(action) {
@@ -162,7 +162,7 @@ fn settings(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object 
 }
 
 /// A country's override after the form was applied. Members that the form does not show remain unchanged.
-fn element(base: &Object, defaults: &Object, alpha3: &str, sent: &Sent) -> Value {
+fn element(base: &Object, defaults: &Object, alpha3: &str, sent: &FormFields) -> Value {
     let known = items(base.get("countryOverrides"));
     let known = known.into_iter().find(|element| of_country(element, alpha3));
     let element = known.or_else(|| country_of(alpha3).map(new_element));
@@ -173,10 +173,10 @@ fn element(base: &Object, defaults: &Object, alpha3: &str, sent: &Sent) -> Value
             .as_ref(),
     );
     let own = |name: &str| format!("override.{alpha3}.{name}");
-    switch(&mut element, "restricted", sent.is_on(&own("restricted")));
+    set_switch(&mut element, "restricted", sent.is_on(&own("restricted")));
     let mut fields = object(element.get("defaultFields"));
     for key in PERSON.iter().chain(&ADDRESS).chain(&["ocrMatch"]).chain(&BACKS) {
-        three(&mut fields, key, sent.one(&own(key)));
+        set_three_valued(&mut fields, key, sent.one(&own(key)));
     }
     step_over(&mut fields, defaults, &BIOMETRICS, sent.one(&own("biometric")));
     step_over(&mut fields, defaults, &UPLOADS, sent.one(&own("upload")));
@@ -220,14 +220,14 @@ fn items(value: Option<&Value>) -> Vec<Value> {
 }
 
 /// Sets a switch. Absent means off, so switching off an absent member adds nothing.
-fn switch(members: &mut Object, key: &str, on: bool) {
+fn set_switch(members: &mut Object, key: &str, on: bool) {
     if on || members.contains_key(key) {
         members.insert(key.into(), on.into());
     }
 }
 
 /// Sets a member to `true` or `false`, or removes it.
-fn three(members: &mut Object, key: &str, choice: &str) {
+fn set_three_valued(members: &mut Object, key: &str, choice: &str) {
     let value = match choice {
         "true" => Value::Bool(true),
         "false" => Value::Bool(false),
@@ -272,7 +272,7 @@ fn strongest(members: &Object, ladder: &[&'static str]) -> &'static str {
 fn set_choice(members: &mut Object, ladder: &[&'static str], choice: &str) {
     if strongest(members, ladder) != choice {
         for key in ladder {
-            switch(members, key, *key == choice);
+            set_switch(members, key, *key == choice);
         }
     }
 }

@@ -14,7 +14,7 @@ use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use http_server::path::PathText;
 use reference::{Country, UTOPIA};
-use service::flows::{self, Draft, Saved};
+use service::flows::{self, Draft, SaveOutcome};
 use service::permissions::Action;
 use service::problem::Problem;
 use service::{Shared, groups, hosted, merchants, sessions};
@@ -23,7 +23,7 @@ use store::groups::Group;
 use verification::consequences;
 
 use self::faults::Faults;
-use self::form::{FlowForm, Object, Sent};
+use self::form::{FlowForm, FormFields, Object};
 use self::sentences::Sentence;
 use super::frame::frame_by_self;
 use super::links::LinkMade;
@@ -289,7 +289,7 @@ async fn create(
     page: Page,
     Form(pairs): Pairs,
 ) -> Result<Response, Rejection> {
-    let sent = Sent(pairs);
+    let sent = FormFields(pairs);
     let body = form::merge(&form::new_body(), &sent, |action| member.may(action));
     store(&app, member, page, None, body, &sent).await
 }
@@ -301,7 +301,7 @@ async fn save(
     PathText(id): PathText,
     Form(pairs): Pairs,
 ) -> Result<Response, Rejection> {
-    let sent = Sent(pairs);
+    let sent = FormFields(pairs);
     let flow = flows::get(&app, member.scope()?, &id).await?;
     let body = form::merge(&form::body_of(&flow.clone().into()), &sent, |action| {
         member.may(action)
@@ -316,7 +316,7 @@ async fn store(
     page: Page,
     flow: Option<Flow>,
     body: Object,
-    sent: &Sent,
+    sent: &FormFields,
 ) -> Result<Response, Rejection> {
     let caller = member.caller()?;
     let id = flow.as_ref().map(|flow| flow.id.to_string());
@@ -331,8 +331,8 @@ async fn store(
         _ => None,
     };
     let faults = match saved {
-        Some(Ok(Saved::Done(flow))) => return Ok(done(&format!("/portal/flows/{}", flow.id), "saved")),
-        Some(Ok(Saved::Proposed)) => {
+        Some(Ok(SaveOutcome::Done(flow))) => return Ok(done(&format!("/portal/flows/{}", flow.id), "saved")),
+        Some(Ok(SaveOutcome::Proposed)) => {
             return Ok(redirect_after_proposal(app, &member, "/portal/flows", NEW_RULES).await?);
         }
         Some(Err(problem)) => Faults::refused(&page, problem, &body)?,
@@ -349,7 +349,7 @@ async fn store(
 }
 
 /// The body from the form, applied to the stored Flow that it edits.
-async fn body_sent(app: &Shared, member: &Member, sent: &Sent) -> Result<Object, Problem> {
+async fn body_sent(app: &Shared, member: &Member, sent: &FormFields) -> Result<Object, Problem> {
     let base = match sent.one("flow") {
         "" => form::new_body(),
         id => form::body_of(&flows::get(app, member.scope()?, id).await?.into()),
@@ -363,7 +363,7 @@ async fn outlook(
     page: Page,
     Form(pairs): Pairs,
 ) -> Result<Response, Rejection> {
-    let sent = Sent(pairs);
+    let sent = FormFields(pairs);
     let body = body_sent(&app, &member, &sent).await?;
     let outlook = build_outlook(&page, &member, &body, sent.one("look"))?;
     Ok(html(OutlookPart { page, outlook })?)
@@ -384,7 +384,7 @@ async fn preview(
     Form(pairs): Pairs,
 ) -> Result<Response, Rejection> {
     let scope = member.scope()?;
-    let body = body_sent(&app, &member, &Sent(pairs)).await?;
+    let body = body_sent(&app, &member, &FormFields(pairs)).await?;
     let Ok(content) = flows::check(&named(&body), scope.sandbox) else {
         let mut response = html(NoPreviewPage { page })?;
         frame_by_self(response.headers_mut());
@@ -414,8 +414,10 @@ async fn duplicate(
     // The copy's name is truncated to 100 characters instead of being refused.
     body.insert("name".into(), name.chars().take(100).collect::<String>().into());
     match flows::save(&app, &member.caller()?, Draft::New, &body).await? {
-        Saved::Done(copy) => Ok(done(&format!("/portal/flows/{}", copy.id), "copied")),
-        Saved::Proposed => Ok(redirect_after_proposal(&app, &member, "/portal/flows", NEW_RULES).await?),
+        SaveOutcome::Done(copy) => Ok(done(&format!("/portal/flows/{}", copy.id), "copied")),
+        SaveOutcome::Proposed => {
+            Ok(redirect_after_proposal(&app, &member, "/portal/flows", NEW_RULES).await?)
+        }
     }
 }
 

@@ -94,11 +94,11 @@ pub fn country_sentences(page: &Page, found: &CountryConsequences) -> Vec<Senten
             CountryRefusal::ByFlow => with("country.refused.flow", &[]),
             CountryRefusal::ByLaw => with("country.refused.law", &[]),
         };
-        return vec![Line { warns: true, text }];
+        return vec![Sentence { warns: true, text }];
     }
     if found.documents.is_empty() {
         let text = with("country.no_document", &[]);
-        return vec![Line { warns: false, text }];
+        return vec![Sentence { warns: false, text }];
     }
     let lines = found.documents.iter().map(|(document_type, sides)| {
         let key = match sides {

@@ -11,9 +11,10 @@ use http_server::error::Rejection;
 use http_server::path::PathText;
 use serde_json::Value;
 use service::Shared;
-use service::monitoring::{self, Evidence, NotAgain, NotRead, Said, Verdict};
+use service::monitoring::{self, AddressLabel, Evidence, ReadProfileError, ReplayError};
 use service::problem::Problem;
 use store::monitoring::Screening;
+use verification::risk_assessment::RiskAssessment;
 
 use super::super::page::{self, Page};
 use super::super::session::Member;
@@ -32,7 +33,7 @@ struct QueryPage {
     /// The exposures behind the score, also if the response omitted them; null if unknown.
     exposures: Value,
     /// The conclusion that the score permits.
-    verdict: Verdict,
+    verdict: RiskAssessment,
     /// The exposures as JSON text, if the response omitted them.
     pretty_exposures: String,
     pretty: String,
@@ -62,7 +63,7 @@ struct Flow<'a> {
 
 impl QueryPage {
     /// The labels behind the score; `None` if they were not stored.
-    fn labels(&self) -> Option<&[Said]> {
+    fn labels(&self) -> Option<&[AddressLabel]> {
         self.evidence.as_ref()?.labels.as_deref()
     }
 
@@ -248,11 +249,11 @@ pub(super) async fn detail(
         let profile = match version {
             Some(_) => match monitoring::profile(conn, scope.merchant_id, version).await {
                 Ok(Some(profile)) => Ok(profile),
-                Ok(None) => Err(NotAgain::ProfileGone),
-                Err(NotRead::Unreadable(_)) => Err(NotAgain::ProfileUnreadable),
-                Err(NotRead::Store(error)) => return Err(error.into()),
+                Ok(None) => Err(ReplayError::ProfileGone),
+                Err(ReadProfileError::Unreadable(_)) => Err(ReplayError::ProfileUnreadable),
+                Err(ReadProfileError::Store(error)) => return Err(error.into()),
             },
-            None => Err(NotAgain::ProfileGone),
+            None => Err(ReplayError::ProfileGone),
         };
         (evidence, profile)
     };
@@ -268,7 +269,7 @@ pub(super) async fn detail(
         (Value::Null, Some(kept)) => (kept.clone(), pretty(kept)),
         (answered, _) => (answered.clone(), String::new()),
     };
-    let verdict = Verdict::of(&screening, &exposures);
+    let verdict = super::assessment(&screening, &exposures);
     Ok(page::html(QueryPage {
         exposures,
         verdict,

@@ -7,7 +7,7 @@ use http_server::error::Rejection;
 use http_server::path::PathText;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::monitoring::{self, Change, NotAgain, Replay};
+use service::monitoring::{self, Change, Replay, ReplayError};
 use service::permissions::Action;
 use service::rates;
 use service::{Shared, audit_trail};
@@ -42,7 +42,7 @@ pub(super) struct ReplayResult {
 }
 
 impl ReplayResult {
-    fn failed(page: &Page, reason: &NotAgain) -> ReplayResult {
+    fn failed(page: &Page, reason: &ReplayError) -> ReplayResult {
         ReplayResult {
             made_at: page.now(),
             failed: obstacle_text(page, reason),
@@ -73,14 +73,14 @@ impl ReplayResult {
 }
 
 /// Why a decision cannot be replayed, in the reader's language.
-pub(super) fn obstacle_text(page: &Page, reason: &NotAgain) -> String {
+pub(super) fn obstacle_text(page: &Page, reason: &ReplayError) -> String {
     let key = format!("monitoring.not_again.{}", reason.word());
     match reason {
-        NotAgain::SourceGone(source) => {
+        ReplayError::SourceGone(source) => {
             let source = page.word("monitoring.source", source);
             page.tf(&key, &[("source", &source)])
         }
-        NotAgain::Behind(block) => page.tf(&key, &[("block", &block.to_string())]),
+        ReplayError::Behind(block) => page.tf(&key, &[("block", &block.to_string())]),
         _ => page.t(&key),
     }
 }
@@ -155,9 +155,9 @@ pub(super) async fn replay_decision(
 ) -> Result<Response, Rejection> {
     let screening = found(&app, &member, &id).await?;
     let caller = member.caller()?;
-    rates::screens(&app, &caller, member.may(Action::Decide)).await?;
+    rates::check_screening_rate(&app, &caller, member.may(Action::Decide)).await?;
     let id = screening.id.to_string();
-    let (again, outcome) = match monitoring::again(&app, &caller, screening).await? {
+    let (again, outcome) = match monitoring::replay_screening(&app, &caller, screening).await? {
         Ok(Replay {
             failed: Some(reason), ..
         })
@@ -172,7 +172,7 @@ pub(super) async fn replay_decision(
     };
     let entry = Entry {
         detail: &outcome.to_string(),
-        ..caller.did("screening.repeated", &id)
+        ..caller.audit_entry("screening.repeated", &id)
     };
     audit_trail::write(&app.db, caller.scope, &entry).await?;
     let on = format!("/portal/monitoring/{id}");

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use http_server::error::Rejection;
-use service::background::Stored;
+use service::background::StoredObjects;
 use service::nodes::{Report, SILENT_MS};
 use service::{Shared, checks};
 use store::nodes::Node;
@@ -33,7 +33,7 @@ struct HealthPage {
     database_mib: i64,
     objects: String,
     /// The stored sizes, as the last process to count them reported.
-    stored: Option<Stored>,
+    stored: Option<StoredObjects>,
     disk: checks::Check,
 }
 

@@ -8,7 +8,7 @@ use axum::response::Response;
 use chain::currency::Currency;
 use chain_sources::follow::FollowProgress;
 use http_server::error::Rejection;
-use service::background::{Job, Ran};
+use service::background::{Job, JobRun};
 use service::nodes::{Report, SILENT_MS};
 use service::{App, Shared, operations};
 use store::jobs::JobState;
@@ -24,13 +24,13 @@ struct JobRow {
     job: Job,
     node: String,
     /// The last run; `None` if the job has not run there yet.
-    ran: Option<Ran>,
+    ran: Option<JobRun>,
 }
 
 impl JobRow {
     /// When the job is due next (ms). If the time has passed, it may be running now.
     fn next(&self) -> Option<i64> {
-        let every = i64::try_from(self.job.every().as_millis()).unwrap_or(i64::MAX);
+        let every = i64::try_from(self.job.interval().as_millis()).unwrap_or(i64::MAX);
         self.ran.as_ref().map(|ran| ran.at.saturating_add(every))
     }
 }
@@ -72,7 +72,7 @@ fn rows(app: &App, nodes: Vec<Node>, now: i64) -> Vec<JobRow> {
             let report = Report::read(&node.report);
             (node.name, report.jobs)
         });
-    let processes: Vec<(String, BTreeMap<String, Ran>)> = std::iter::once(this).chain(others).collect();
+    let processes: Vec<(String, BTreeMap<String, JobRun>)> = std::iter::once(this).chain(others).collect();
     let row = |job: Job| {
         processes.iter().map(move |(node, runs)| JobRow {
             job,

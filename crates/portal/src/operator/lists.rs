@@ -9,7 +9,7 @@ use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use inference::{Manifest, find_models_dir};
 use sanctions::store::{LastImport, ListStatus};
-use service::four_eyes::Answered;
+use service::four_eyes::AnswerOutcome;
 use service::installation_acts::{self, InstallationAct, Obstacle, Operators, PendingAct};
 use service::lists::PastWallets;
 use service::problem::Problem;
@@ -87,14 +87,14 @@ pub(super) async fn lists(
     page: Page,
 ) -> Result<Response, Rejection> {
     let mut conn = app.db.read().await?;
-    let acts = installation_acts::waiting(&mut conn).await?;
+    let acts = installation_acts::pending_acts(&mut conn).await?;
     let operators = Operators::of(&mut conn).await?;
     drop(conn);
     let (lists, imports, models) = {
         let app = Arc::clone(&app);
         let look = move || {
             let store = app.lists.store();
-            (store.status(), store.imports(), models(&app))
+            (store.status(), store.last_imports(), models(&app))
         };
         tokio::task::spawn_blocking(look)
             .await
@@ -183,16 +183,16 @@ async fn answer(
         _ => "/portal/operator/lists",
     };
     let key = match (answered, act) {
-        (Answered::Dropped, _) => "change_rejected",
-        (Answered::Adopted, InstallationAct::RemoveList(_)) => "removal_adopted",
-        (Answered::Adopted, InstallationAct::ShrinkList(_)) => "shrinkage_adopted",
-        (Answered::Adopted, InstallationAct::Operator { .. }) => "operator_adopted",
-        (Answered::Done, InstallationAct::RemoveList(list)) => {
+        (AnswerOutcome::Dropped, _) => "change_rejected",
+        (AnswerOutcome::Adopted, InstallationAct::RemoveList(_)) => "removal_adopted",
+        (AnswerOutcome::Adopted, InstallationAct::ShrinkList(_)) => "shrinkage_adopted",
+        (AnswerOutcome::Adopted, InstallationAct::Operator { .. }) => "operator_adopted",
+        (AnswerOutcome::Done, InstallationAct::RemoveList(list)) => {
             remove(app, list, &member.actor()).await?;
             "change_confirmed"
         }
-        (Answered::Done, InstallationAct::ShrinkList(_)) => "shrinkage_confirmed",
-        (Answered::Done, InstallationAct::Operator { .. }) => "operator_confirmed",
+        (AnswerOutcome::Done, InstallationAct::ShrinkList(_)) => "shrinkage_confirmed",
+        (AnswerOutcome::Done, InstallationAct::Operator { .. }) => "operator_confirmed",
     };
     Ok(done(page, key))
 }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use serde::Deserialize;
-use service::applications::{self, Application, Verdict};
+use service::applications::{self, Application, ApplicationDecision};
 use service::config::RateClass;
 use service::merchants as accounts;
 use service::operations::{self, LIMITS};
@@ -98,15 +98,15 @@ struct MerchantPage {
 impl MerchantPage {
     fn new(app: &App, page: Page, application: Application) -> Self {
         let status = application.merchant.status;
-        let may = |verdict| applications::after(status, verdict).is_some();
+        let may = |verdict| applications::status_after(status, verdict).is_some();
         // The stored members, so that one that cannot be parsed does not hide the others.
         let set = accounts::members(&application.merchant).unwrap_or_default();
         let limit = |name| set.get(name).map(ToString::to_string).unwrap_or_default();
         let default = |class| app.config.rate(class).unwrap_or_default();
         MerchantPage {
-            may_approve: may(Verdict::Approve),
-            may_reject: may(Verdict::Reject),
-            may_suspend: may(Verdict::Suspend),
+            may_approve: may(ApplicationDecision::Approve),
+            may_reject: may(ApplicationDecision::Reject),
+            may_suspend: may(ApplicationDecision::Suspend),
             reason: String::new(),
             limits: LIMITS.map(|name| (name, limit(name))).into(),
             defaults: [
@@ -173,12 +173,12 @@ pub(super) async fn decide(
     // The account is read first, so that an unknown one gives 404 before the form is checked.
     let application = applications::profile(&app, id).await?;
     let verdict = match form.verdict.as_str() {
-        "approve" => Verdict::Approve,
-        "reject" => Verdict::Reject,
-        "suspend" => Verdict::Suspend,
+        "approve" => ApplicationDecision::Approve,
+        "reject" => ApplicationDecision::Reject,
+        "suspend" => ApplicationDecision::Suspend,
         _ => return Err(Problem::invalid("verdict - must be approve, reject or suspend").into()),
     };
-    if verdict != Verdict::Approve && form.reason.trim().is_empty() {
+    if verdict != ApplicationDecision::Approve && form.reason.trim().is_empty() {
         let mut shown = MerchantPage::new(&app, page, application);
         let missing = shown.page.t("operator.merchant.reason_missing");
         shown.faults.insert("reason", missing);

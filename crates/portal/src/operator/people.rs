@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use http_server::error::Rejection;
 use service::accounts::joining;
-use service::accounts::sign_up::{self, Waiting};
+use service::accounts::sign_up::{self, PendingSignUp};
 use service::installation_acts::{self, InstallationAct, Operators, PendingAct};
 use service::problem::{Kind, Problem};
 use service::{App, Shared, operations};
@@ -72,7 +72,7 @@ pub(super) async fn operators(
     let link = shown::take(&app, &member, OPERATORS).await?;
     let mut conn = app.db.read().await?;
     let operators = staff::operators(&mut conn).await?;
-    let waiting = installation_acts::waiting(&mut conn).await?;
+    let waiting = installation_acts::pending_acts(&mut conn).await?;
     let confirming = Operators::of(&mut conn).await?;
     Ok(html(OperatorsPage {
         link,
@@ -114,7 +114,7 @@ struct SignUpsPage {
     page: Page,
     allowed: bool,
     can_mail: bool,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingSignUp>,
     link: Option<String>,
 }
 
@@ -126,7 +126,7 @@ pub(super) async fn sign_ups(
     Ok(html(SignUpsPage {
         allowed: app.config.sign_up_allowed(),
         can_mail: app.mailer.is_some(),
-        waiting: sign_up::waiting(&app).await?,
+        waiting: sign_up::pending_sign_ups(&app).await?,
         link: shown::take(&app, &member, SIGN_UPS).await?,
         page,
     })?)

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http_server::error::Rejection;
 use serde::Deserialize;
 use service::applicant_view::{self, View};
-use service::attempt_detail::PictureSeen;
+use service::attempt_detail::PictureMeasures;
 use service::four_eyes::pages::Members;
 use service::permissions::Action;
 use service::problem::{Family, Problem};
@@ -20,7 +20,7 @@ use verification::status::{AttemptStatus, Decision};
 
 use super::checks::{self, Check};
 use super::fields::{self, Row, iso_date};
-use super::forms::Sent;
+use super::forms::ReviewForm;
 use super::hits::{self, Hit, PersonDetails};
 use super::queue::sanitise_filters;
 use super::reasons;
@@ -107,7 +107,7 @@ struct ApplicantPage {
     claimed_until: i64,
     reasons: Vec<ReasonTemplate>,
     /// The form as it was sent, if it was rejected.
-    sent: Sent,
+    sent: ReviewForm,
     /// The field at fault (empty if none in particular), and the error.
     fault: Option<(&'static str, String)>,
     link: Option<String>,
@@ -189,21 +189,21 @@ pub async fn page(
     Query(from): Query<QueueOrigin>,
 ) -> Result<Response, Rejection> {
     let link = shown::take(&app, &member, &address(log_id)).await?;
-    let sent = Sent {
+    let sent = ReviewForm {
         q: from.q,
-        ..Sent::default()
+        ..ReviewForm::default()
     };
     render(&app, page, &member, log_id, sent, None, link).await
 }
 
 /// The same page with the rejected form and the reason, next to the field at fault if there is one.
-pub async fn refused(
+pub async fn render_refusal(
     app: &Shared,
     page: Page,
     member: &Member,
     log_id: i64,
     problem: &Problem,
-    sent: Sent,
+    sent: ReviewForm,
 ) -> Result<Response, Rejection> {
     let status = problem.status(Family::System);
     if !matches!(
@@ -232,7 +232,7 @@ async fn render(
     page: Page,
     member: &Member,
     log_id: i64,
-    sent: Sent,
+    sent: ReviewForm,
     fault: Option<(&'static str, String)>,
     link: Option<String>,
 ) -> Result<Response, Rejection> {
@@ -415,7 +415,7 @@ fn pictures(view: &View) -> Vec<Picture> {
         .collect()
 }
 
-fn picture(file: &str, seen: &PictureSeen) -> Picture {
+fn picture(file: &str, seen: &PictureMeasures) -> Picture {
     let overlay = |kind, [left, top, width, height]: [f32; 4], text: String| Overlay {
         kind,
         left,

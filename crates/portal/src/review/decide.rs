@@ -6,15 +6,15 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use service::permissions::Action;
 use service::problem::{Kind, Problem};
-use service::reviews::{self, Outcome, Wish};
-use service::suppressions::{self, SetAside};
+use service::reviews::{self, DecisionRequest, Outcome};
+use service::suppressions::{self, SetAsideOutcome};
 use service::{Shared, dispositions, sessions};
 use store::reason_templates;
 use uuid::Uuid;
 use verification::status::Decision;
 
-use super::applicant::{address, refused};
-use super::forms::Sent;
+use super::applicant::{address, render_refusal};
+use super::forms::ReviewForm;
 use super::queue::{escaped, sanitise_filters};
 use crate::page::{Page, done};
 use crate::proposal::redirect_after_proposal;
@@ -97,11 +97,11 @@ pub fn routes(routes: Routes) -> Routes {
                             page: Page,
                             member: Member,
                             Path(log_id): Path<i64>,
-                            Form(form): Form<Sent>| async move {
+                            Form(form): Form<ReviewForm>| async move {
             let result = carry_out(&app, &member, log_id, act, &form).await;
             match result {
                 Ok(response) => Ok(response),
-                Err(problem) => refused(&app, page, &member, log_id, &problem, form).await,
+                Err(problem) => render_refusal(&app, page, &member, log_id, &problem, form).await,
             }
         };
         routes.post(path, action, handler)
@@ -113,7 +113,7 @@ async fn carry_out(
     member: &Member,
     log_id: i64,
     act: Act,
-    form: &Sent,
+    form: &ReviewForm,
 ) -> Result<Response, Problem> {
     let (scope, actor) = (member.scope()?, member.actor());
     let by = (member.staff_id, actor.as_str());
@@ -124,7 +124,7 @@ async fn carry_out(
     let key = match act {
         Act::Decide(decision) => {
             let reason = reason(app, member, form, decision).await?;
-            let wish = Wish {
+            let wish = DecisionRequest {
                 log_id,
                 decision,
                 reason: reason.as_deref(),
@@ -180,8 +180,8 @@ async fn carry_out(
         }
         Act::NotThisPerson => {
             match suppressions::suppress(&app.db, scope, log_id, &form.hit, &form.why, by).await? {
-                SetAside::Done => "suppressed",
-                SetAside::Proposed => {
+                SetAsideOutcome::Done => "suppressed",
+                SetAsideOutcome::Proposed => {
                     let confirms = (Action::Suppress, "change_proposed");
                     return redirect_after_proposal(app, member, &here, confirms).await;
                 }
@@ -200,7 +200,7 @@ async fn carry_out(
 async fn reason(
     app: &Shared,
     member: &Member,
-    form: &Sent,
+    form: &ReviewForm,
     decision: Decision,
 ) -> Result<Option<String>, Problem> {
     let typed = form.reason.trim();

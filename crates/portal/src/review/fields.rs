@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use reference::{icao, normalise_name};
-use service::attempt_detail::{DocumentSeen, FieldSeen};
+use service::attempt_detail::{DocumentMeasures, FieldComparison};
 use verification::dates;
 
 /// How a cell compares with the other cells of its row.
@@ -58,7 +58,11 @@ const FIELDS: [(&str, &str); 8] = [
 ];
 
 /// The comparison table of a document. Fields without any value are omitted.
-pub fn rows(request: &BTreeMap<String, String>, document: &DocumentSeen, compared: &[FieldSeen]) -> Vec<Row> {
+pub fn rows(
+    request: &BTreeMap<String, String>,
+    document: &DocumentMeasures,
+    compared: &[FieldComparison],
+) -> Vec<Row> {
     let row = |(field, submitted): &(&'static str, &'static str)| {
         let values = [
             self::submitted(request, submitted),
@@ -98,7 +102,12 @@ fn submitted(request: &BTreeMap<String, String>, field: &str) -> Option<String> 
     }
 }
 
-fn marked(field: &str, submitted: &str, values: [Option<String>; 4], compared: &[FieldSeen]) -> [Cell; 4] {
+fn marked(
+    field: &str,
+    submitted: &str,
+    values: [Option<String>; 4],
+    compared: &[FieldComparison],
+) -> [Cell; 4] {
     let against = values
         .iter()
         .flatten()
@@ -168,8 +177,8 @@ mod tests {
             .collect()
     }
 
-    fn document(mrz: &[(&str, &str)], visual: &[(&str, &str)]) -> DocumentSeen {
-        DocumentSeen {
+    fn document(mrz: &[(&str, &str)], visual: &[(&str, &str)]) -> DocumentMeasures {
+        DocumentMeasures {
             document_type: "PASSPORT".into(),
             similarity: None,
             sides_agree: None,
@@ -202,7 +211,7 @@ mod tests {
                 ("documentNumber", "C01X-00T48"),
             ],
         );
-        let engine = [FieldSeen {
+        let engine = [FieldComparison {
             field: "lastName".into(),
             source: "MRZ".into(),
             extracted: None,

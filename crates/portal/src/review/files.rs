@@ -59,7 +59,7 @@ pub async fn file(
         )
     };
     let detail = json!({"file": name, "saved": query.download == Some(1)});
-    applicant_view::seen(&app, scope, &member.actor(), &log_id.to_string(), &detail).await?;
+    applicant_view::record_view(&app, scope, &member.actor(), &log_id.to_string(), &detail).await?;
     let disposition = HeaderValue::from_str(&disposition).map_err(Problem::internal)?;
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static(kind)),

@@ -9,7 +9,7 @@ use crate::proposal::version_missing;
 /// The fields of all forms; each form sends some of them.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub struct Sent {
+pub struct ReviewForm {
     /// The version of the state that was reviewed; decisions require it.
     pub version: Option<i64>,
     /// The reason, as typed.
@@ -30,7 +30,7 @@ pub struct Sent {
     pub q: String,
 }
 
-impl Sent {
+impl ReviewForm {
     /// The version of the state that was reviewed. Without it a decision could apply to a state that the
     /// reviewer never saw.
     ///

@@ -132,7 +132,7 @@ pub async fn page(
     // One audit row for all results of a page. It records whose data was shown, not the search text.
     let shown: Vec<_> = found.people.iter().map(|found| found.person.facemap_id).collect();
     if !shown.is_empty() {
-        applicant_view::seen(
+        applicant_view::record_view(
             &app,
             scope,
             &member.actor(),
@@ -184,15 +184,16 @@ pub async fn person(
     let facemap_id = person.facemap_id;
     let all = registrations::of_facemap(&mut conn, scope, facemap_id).await?;
     let tried = attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?;
-    let known = people::known_by(&mut conn, scope, &person).await?;
+    let known = people::identifying_attempt(&mut conn, scope, &person).await?;
     let set_aside = suppressions::of_person(&mut conn, scope, facemap_id).await?;
     let names =
-        applicant_view::names(&mut conn, set_aside.iter().map(|entry| entry.staff_id).collect()).await?;
+        applicant_view::staff_names(&mut conn, set_aside.iter().map(|entry| entry.staff_id).collect())
+            .await?;
     let aliases = store_people::aliases(&mut conn, scope, facemap_id).await?;
     let in_groups = all.iter().filter_map(|registration| registration.grouping_id);
     let groups = applicant_view::group_names(&mut conn, scope, in_groups.collect()).await?;
     drop(conn);
-    applicant_view::seen(&app, scope, &member.actor(), &facemap_id.to_string(), &json!({})).await?;
+    applicant_view::record_view(&app, scope, &member.actor(), &facemap_id.to_string(), &json!({})).await?;
     let name = known
         .map(|(_, detail)| people::name(&detail.info))
         .unwrap_or_default();
@@ -235,6 +236,7 @@ pub async fn restore_listing(
     Form(form): Form<RestoreForm>,
 ) -> Result<Response, Rejection> {
     let listing = (form.list.as_str(), form.entry.as_str());
-    service::suppressions::undo(&app.db, member.scope()?, facemap_id, listing, &member.actor()).await?;
+    service::suppressions::restore_listing(&app.db, member.scope()?, facemap_id, listing, &member.actor())
+        .await?;
     Ok(done(&format!("/portal/people/{facemap_id}"), "restored"))
 }

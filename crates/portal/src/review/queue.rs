@@ -10,7 +10,7 @@ use http_server::error::Rejection;
 use serde::Deserialize;
 use service::permissions::Action;
 use service::problem::{Kind, Problem};
-use service::{Shared, applicant_view, desk, reviews};
+use service::{Shared, applicant_view, review_tools, reviews};
 use store::merchants::Merchant;
 use store::review::{self, Filter, PendingAttempt, QueueOrder, QueuePosition};
 use store::saved_views::{self, SavedView};
@@ -249,14 +249,14 @@ pub async fn page(
             .map(|claim| claim.staff_id)
             .chain(row.proposed_by)
     });
-    let names = applicant_view::names(&mut conn, mentioned.collect()).await?;
+    let names = applicant_view::staff_names(&mut conn, mentioned.collect()).await?;
     let name = |id: &Uuid| names.get(id).cloned().unwrap_or_else(|| id.to_string());
     let all_flows = flows::list(&mut conn, scope).await?;
     let merchant: &Merchant = member.merchant()?;
     let views = saved_views::list(&mut conn, merchant.id, member.staff_id).await?;
     drop(conn);
     let shown: Vec<i64> = rows.iter().map(|row| row.log_id).collect();
-    applicant_view::queue_seen(&app, scope, &member.actor(), &shown).await?;
+    applicant_view::record_queue_view(&app, scope, &member.actor(), &shown).await?;
     let rows = rows
         .into_iter()
         .map(|waiting: PendingAttempt| Row {
@@ -397,11 +397,11 @@ pub async fn keep_view(
         query: sanitise_filters(&form.query),
     };
     let Scope { merchant_id, .. } = member.scope()?;
-    match desk::keep_view(&app.db, merchant_id, member.staff_id, &view).await {
+    match review_tools::save_view(&app.db, merchant_id, member.staff_id, &view).await {
         Err(store::Error::LimitReached) => {
             let text = format!(
                 "You already have {} saved views. Delete one first",
-                desk::MOST_VIEWS
+                review_tools::MOST_VIEWS
             );
             Err(Problem::new(Kind::Conflict, text).named("views_most").into())
         }
@@ -419,7 +419,7 @@ pub async fn forget_view(
     Form(form): Form<ViewForm>,
 ) -> Result<Response, Rejection> {
     let Scope { merchant_id, .. } = member.scope()?;
-    desk::forget_view(&app.db, merchant_id, member.staff_id, &form.name).await?;
+    review_tools::delete_view(&app.db, merchant_id, member.staff_id, &form.name).await?;
     Ok(done("/portal/queue", "deleted"))
 }
 
@@ -440,12 +440,12 @@ mod tests {
                 code: Some(2702),
                 document_type: Some("PASSPORT".into()),
                 country: Some("DEU".into()),
-                made_by: Some(6 * HOUR_MS),
+                created_until: Some(6 * HOUR_MS),
                 claimed_by: Some(staff_id),
                 ..Filter::default()
             }
         );
-        assert_eq!(query.order(), Order::Oldest);
+        assert_eq!(query.order(), QueueOrder::Oldest);
         for bad in [
             "flow=x",
             "code=1",
@@ -458,17 +458,17 @@ mod tests {
             assert!(QueueQuery::parse(bad).filter(staff_id, 0).is_err(), "{bad}");
         }
         assert_eq!(
-            harmless("code=2702\"><script>&x=1&flow=a/../b"),
+            sanitise_filters("code=2702\"><script>&x=1&flow=a/../b"),
             "flow=ab&code=2702script"
         );
-        assert_eq!(harmless(""), "");
+        assert_eq!(sanitise_filters(""), "");
         let after = QueueQuery {
             after: "2-17".into(),
             ..QueueQuery::default()
         };
         assert_eq!(
             after.after().unwrap(),
-            After {
+            QueuePosition {
                 priority: 2,
                 log_id: 17
             }

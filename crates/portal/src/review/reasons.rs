@@ -10,7 +10,7 @@ use http_server::error::Rejection;
 use serde::Deserialize;
 use service::dispositions::MAX_REASON;
 use service::problem::Problem;
-use service::{Shared, desk};
+use service::{Shared, review_tools};
 use store::reason_templates::{self, ReasonTemplate};
 use uuid::Uuid;
 use verification::status::Decision;
@@ -84,9 +84,9 @@ pub async fn add(
         }
     };
     let merchant_id = member.scope()?.merchant_id;
-    match desk::add_reason(&app.db, merchant_id, decision, body).await {
+    match review_tools::add_reason(&app.db, merchant_id, decision, body).await {
         Err(store::Error::LimitReached) => {
-            let fault = page.t1("review.reasons.most", "n", desk::MOST_REASONS);
+            let fault = page.t1("review.reasons.most", "n", review_tools::MOST_REASONS);
             render(&app, page, &member, form, Some(fault)).await
         }
         added => {
@@ -109,7 +109,7 @@ pub async fn remove(
     Form(form): Form<OldReason>,
 ) -> Result<Response, Rejection> {
     let merchant_id = member.scope()?.merchant_id;
-    if desk::remove_reason(&app.db, merchant_id, form.id).await? {
+    if review_tools::remove_reason(&app.db, merchant_id, form.id).await? {
         Ok(done(PATH, "deleted"))
     } else {
         Err(Problem::not_found("There is no such reason").into())

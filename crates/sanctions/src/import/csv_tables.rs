@@ -5,14 +5,14 @@ use std::io::BufRead;
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use super::input::{Kind, Tally};
+use super::input::{FileKind, Tally};
 use super::list::ImportError;
 
 /// Maximum number of bytes without a line break.
 const MAX_RECORD: usize = 1 << 20;
 
 /// Detects a CSV format by the first row.
-pub(super) fn sniff(text: &str) -> Option<Kind> {
+pub(super) fn sniff(text: &str) -> Option<FileKind> {
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -27,15 +27,15 @@ pub(super) fn sniff(text: &str) -> Option<Kind> {
     };
     let header = |name: &str| row.iter().any(|f| f.trim().eq_ignore_ascii_case(name));
     if header("schema") && header("aliases") && header("id") {
-        return Some(Kind::SimpleCsv);
+        return Some(FileKind::SimpleCsv);
     }
     // Some mirrors add a row with column names.
     let mirror = row.len() >= 11 && header("name") && (header("id") || header("ent_num"));
     match row.len() {
-        11 | 12 if numeric(0) || mirror => Some(Kind::OfacPrimary),
-        5 if numeric(0) && numeric(1) => Some(Kind::OfacAliases),
-        6 if numeric(0) && numeric(1) => Some(Kind::OfacAddresses),
-        2 if numeric(0) => Some(Kind::OfacComments),
+        11 | 12 if numeric(0) || mirror => Some(FileKind::OfacPrimary),
+        5 if numeric(0) && numeric(1) => Some(FileKind::OfacAliases),
+        6 if numeric(0) && numeric(1) => Some(FileKind::OfacAddresses),
+        2 if numeric(0) => Some(FileKind::OfacComments),
         _ => None,
     }
 }

@@ -67,7 +67,7 @@ pub(super) type Input = BufReader<Hashing<std::io::Take<Box<dyn Read>>>>;
 
 /// The format of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     OfacXml,
     UnXml,
     Ftm,
@@ -78,13 +78,13 @@ pub(crate) enum Kind {
     OfacComments,
 }
 
-impl Kind {
+impl FileKind {
     pub(super) fn format(self) -> ListFormat {
         match self {
-            Kind::OfacXml => ListFormat::OfacAdvancedXml,
-            Kind::UnXml => ListFormat::UnXml,
-            Kind::Ftm => ListFormat::FollowTheMoney,
-            Kind::SimpleCsv => ListFormat::SimpleCsv,
+            FileKind::OfacXml => ListFormat::OfacAdvancedXml,
+            FileKind::UnXml => ListFormat::UnXml,
+            FileKind::Ftm => ListFormat::FollowTheMoney,
+            FileKind::SimpleCsv => ListFormat::SimpleCsv,
             _ => ListFormat::OfacCsv,
         }
     }

@@ -2,7 +2,7 @@
 //! United Nations' consolidated XML, and OpenSanctions' FollowTheMoney lines and `targets.simple.csv`.
 //!
 //! A bad row is counted and reported with its line; its content is never guessed. Nothing here changes the
-//! active lists: [`check`] decides whether a list may become active, and [`crate::store`] activates it.
+//! active lists: [`check_guards`] decides whether a list may become active, and [`crate::store`] activates it.
 
 mod csv_tables;
 mod ftm;
@@ -25,7 +25,7 @@ use crate::entity::Entity;
 
 pub(crate) use ftm::entity_of_properties;
 pub(crate) use input::read_line;
-use input::{Hashing, Input, Kind, Tally};
+use input::{FileKind, Hashing, Input, Tally};
 pub use list::{ImportError, List, ListFormat, Reject};
 
 /// Largest file in bytes: OFAC's advanced XML has 121 MB, OpenSanctions' default collection about 4 GB.
@@ -125,7 +125,7 @@ impl Source {
 /// Imports one list from its files; only OFAC's CSV has several. Without `format`, the content determines the
 /// format.
 pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List, ImportReport), ImportError> {
-    let mut inputs: Vec<(String, Kind, Input)> = Vec::with_capacity(sources.len());
+    let mut inputs: Vec<(String, FileKind, Input)> = Vec::with_capacity(sources.len());
     for source in sources {
         let hashing = Hashing::new(source.reader.take(MAX_BYTES));
         let mut input = BufReader::with_capacity(1 << 16, hashing);
@@ -136,9 +136,9 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
         let kind = match (kind, format) {
             (Some(kind), None) => kind,
             (Some(kind), Some(format)) if kind.format() == format => kind,
-            (_, Some(ListFormat::FollowTheMoney)) => Kind::Ftm,
-            (_, Some(ListFormat::UnXml)) => Kind::UnXml,
-            (_, Some(ListFormat::OfacAdvancedXml)) => Kind::OfacXml,
+            (_, Some(ListFormat::FollowTheMoney)) => FileKind::Ftm,
+            (_, Some(ListFormat::UnXml)) => FileKind::UnXml,
+            (_, Some(ListFormat::OfacAdvancedXml)) => FileKind::OfacXml,
             _ => return Err(ImportError::UnknownFormat(source.name)),
         };
         inputs.push((source.name, kind, input));
@@ -200,7 +200,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
 }
 
 /// Detects the format by the beginning of the content without consuming it.
-fn sniff(input: &mut Input) -> std::io::Result<Option<Kind>> {
+fn sniff(input: &mut Input) -> std::io::Result<Option<FileKind>> {
     let start = input.fill_buf()?;
     let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
     let head = String::from_utf8_lossy(&start[..start.len().min(1 << 14)]);
@@ -208,13 +208,13 @@ fn sniff(input: &mut Input) -> std::io::Result<Option<Kind>> {
     if text.starts_with('<') {
         let has = |tag: &str| text.contains(tag);
         return Ok(match () {
-            () if has("<CONSOLIDATED_LIST") => Some(Kind::UnXml),
-            () if has("<Sanctions") => Some(Kind::OfacXml),
+            () if has("<CONSOLIDATED_LIST") => Some(FileKind::UnXml),
+            () if has("<Sanctions") => Some(FileKind::OfacXml),
             () => None,
         });
     }
     if text.starts_with('{') {
-        return Ok(Some(Kind::Ftm));
+        return Ok(Some(FileKind::Ftm));
     }
     Ok(csv_tables::sniff(text))
 }
@@ -253,7 +253,7 @@ pub enum ImportRefusal {
     },
 }
 
-/// The limits that [`check`] applies.
+/// The limits that [`check_guards`] applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guards {
     /// Maximum share of entities that a list may lose at once, in percent.

@@ -4,21 +4,21 @@
 use rustc_hash::FxHashMap;
 
 use super::csv_tables;
-use super::input::{Input, Kind, Tally};
+use super::input::{FileKind, Input, Tally};
 use super::list::{ImportError, List};
 use super::ofac_xml::{NON_SDN, SDN, identifier};
 use crate::countries;
 use crate::entity::{Entity, Gender, PartialDate, Schema, push_unique};
 
-pub(super) fn read(inputs: &mut [(String, Kind, Input)], tally: &mut Tally) -> Result<List, ImportError> {
+pub(super) fn read(inputs: &mut [(String, FileKind, Input)], tally: &mut Tally) -> Result<List, ImportError> {
     let mut list = List::default();
     let mut by_id: FxHashMap<String, usize> = FxHashMap::default();
     let mut remarks: Vec<String> = Vec::new();
     // The primary file must be read first, in any order of the arguments.
-    inputs.sort_by_key(|(_, kind, _)| *kind != Kind::OfacPrimary);
+    inputs.sort_by_key(|(_, kind, _)| *kind != FileKind::OfacPrimary);
     let primary = inputs
         .iter()
-        .filter(|(_, kind, _)| *kind == Kind::OfacPrimary)
+        .filter(|(_, kind, _)| *kind == FileKind::OfacPrimary)
         .count();
     if primary != 1 {
         return Err(ImportError::Incomplete(format!(
@@ -39,13 +39,13 @@ pub(super) fn read(inputs: &mut [(String, Kind, Input)], tally: &mut Tally) -> R
             let id = field(0);
             if id.is_empty() || !id.bytes().all(|b| b.is_ascii_digit()) {
                 // This is a mirror's header, or a blank row at the end.
-                let header = line == 1 && kind == Kind::OfacPrimary;
+                let header = line == 1 && kind == FileKind::OfacPrimary;
                 if !header && row.iter().any(|f| !f.is_empty()) {
                     tally.reject(line, "no number of an entry");
                 }
                 return;
             }
-            if kind == Kind::OfacPrimary {
+            if kind == FileKind::OfacPrimary {
                 tally.rows += 1;
                 if field(1).is_empty() {
                     return tally.reject(line, "no name");
@@ -62,8 +62,8 @@ pub(super) fn read(inputs: &mut [(String, Kind, Input)], tally: &mut Tally) -> R
             let Some(at) = by_id.get(id).copied() else { return };
             let entity = &mut list.entities[at];
             match kind {
-                Kind::OfacAliases => push_unique(&mut entity.aliases, field(3)),
-                Kind::OfacAddresses => {
+                FileKind::OfacAliases => push_unique(&mut entity.aliases, field(3)),
+                FileKind::OfacAddresses => {
                     if let Some(code) = countries::code(field(4)) {
                         push_unique(&mut entity.countries, &code);
                     }

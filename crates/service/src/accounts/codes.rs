@@ -31,7 +31,7 @@ impl SetUp {
     }
 
     /// Restores the secret that a form sent back. `None` if it has another form than ours.
-    pub fn again(key: &str, email: &str) -> Option<Self> {
+    pub fn from_form(key: &str, email: &str) -> Option<Self> {
         let secret = Secret::try_from_base32(key.trim()).ok()?;
         let bytes: &[u8] = secret.as_bytes();
         (bytes.len() == SECRET_BYTES)
@@ -59,7 +59,7 @@ impl SetUp {
     }
 
     /// The secret and the time step of a code that proves it; `None` if the code is wrong.
-    pub fn proved_by(&self, code: &str) -> Option<(Zeroizing<Vec<u8>>, i64)> {
+    pub fn verify_code(&self, code: &str) -> Option<(Zeroizing<Vec<u8>>, i64)> {
         let secret = Secret::try_from_base32(&self.key).ok()?;
         let bytes = Zeroizing::new(secret.as_bytes().to_vec());
         let step = step_of(&bytes, code, now())?;
@@ -92,7 +92,7 @@ fn step_of(secret: &[u8], code: &str, at: u64) -> Option<i64> {
 }
 
 /// Uses up a member's TOTP or recovery code, and returns whether it was valid.
-pub(super) async fn spend(tx: &mut Tx, staff_id: Uuid, code: &str) -> Result<bool, Error> {
+pub(super) async fn use_code(tx: &mut Tx, staff_id: Uuid, code: &str) -> Result<bool, Error> {
     if let Some(secret) = staff::totp(tx, staff_id).await?
         && let Some(step) = step_of(&secret, code, now())
     {
@@ -168,13 +168,13 @@ mod tests {
             "{}",
             set_up.url
         );
-        let again = SetUp::again(&set_up.key, "ada:x@example.com").unwrap();
+        let again = SetUp::from_form(&set_up.key, "ada:x@example.com").unwrap();
         assert_eq!(again.url, set_up.url);
         assert!(set_up.qr().unwrap().starts_with("<svg"));
         for bad in ["", "AAAA", "not base32!", &"A".repeat(1000)] {
-            assert!(SetUp::again(bad, "a@example.com").is_none(), "{bad}");
+            assert!(SetUp::from_form(bad, "a@example.com").is_none(), "{bad}");
         }
-        assert!(set_up.proved_by("000000x").is_none());
+        assert!(set_up.verify_code("000000x").is_none());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use store::{Db, Error, Tx, merchants};
 use uuid::Uuid;
 
 use super::devices::Device;
-use super::managers::rights;
+use super::managers::lock_manager;
 use super::{
     Fault, actor, audit_at, audit_everywhere, begin_session, email_of, name_of, passwords, throttle,
 };
@@ -55,7 +55,7 @@ pub async fn invite(
         let merchant = merchants::get(tx, merchant_id).await?;
         merchant.ok_or_else(|| Problem::not_found("There is no such account"))?;
         if let Some(staff_id) = invited_by {
-            rights(tx, merchant_id, staff_id).await?.over(role)?;
+            lock_manager(tx, merchant_id, staff_id).await?.over(role)?;
         }
         let purpose = Purpose::Member {
             merchant_id,
@@ -119,7 +119,7 @@ pub(super) async fn password_link(tx: &mut Tx, staff_id: Uuid, by: Option<Uuid>)
 
 /// Creates a link to set a member's password, for an operator at the command line. It also turns the second
 /// factor off if `second_factor_lost` is set.
-pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<NewLink, Problem> {
+pub async fn make_recovery_link(db: &Db, email: &str, second_factor_lost: bool) -> Result<NewLink, Problem> {
     store::transaction!(db, |tx| -> Result<NewLink, Problem> {
         let member = staff::by_email(tx, email).await?;
         let member = member.ok_or_else(|| Problem::not_found("nobody has this address"))?;
@@ -133,10 +133,11 @@ pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<Ne
             let role = role
                 .parse()
                 .map_err(|()| Problem::internal("a member has an unknown role"))?;
-            four_eyes::doubt(tx, merchant.id, (member.id, role), ("password", By::COMMAND_LINE)).await?;
+            four_eyes::record_doubt(tx, merchant.id, (member.id, role), ("password", By::COMMAND_LINE))
+                .await?;
         }
         if member.operator {
-            installation_acts::doubt(tx, member.id, Doubt::Password, By::COMMAND_LINE).await?;
+            installation_acts::record_doubt(tx, member.id, Doubt::Password, By::COMMAND_LINE).await?;
         }
         Ok(password_link(tx, member.id, None).await?)
     })
@@ -144,7 +145,7 @@ pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<Ne
 
 /// A link as its page shows it.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct LinkPreview {
     /// The invitation behind it.
     pub invitation: Invitation,
     /// The account's name.
@@ -154,22 +155,22 @@ pub struct Shown {
 }
 
 /// Reads a link without using it up. 404 if it is invalid; 410 if it was used or has expired.
-pub async fn look(app: &App, token: &str) -> Result<Shown, Problem> {
+pub async fn preview_link(app: &App, token: &str) -> Result<LinkPreview, Problem> {
     let mut conn = app.db.read().await?;
-    let invitation = good(invitations::peek(&mut conn, token).await?)?;
+    let invitation = require_valid(invitations::peek(&mut conn, token).await?)?;
     let merchant = match invitation.merchant_id {
         Some(id) => merchants::get(&mut conn, id).await?,
         None => None,
     };
     let needs_second_factor = merchant.as_ref().map(requires_second_factor).transpose()?;
-    Ok(Shown {
+    Ok(LinkPreview {
         invitation,
         merchant: merchant.map(|merchant| merchant.name),
         needs_second_factor: needs_second_factor.unwrap_or_default(),
     })
 }
 
-fn good(token: InvitationToken) -> Result<Invitation, Problem> {
+fn require_valid(token: InvitationToken) -> Result<Invitation, Problem> {
     match token {
         InvitationToken::Valid(invitation) => Ok(invitation),
         InvitationToken::Invalid => Err(Problem::not_found(
@@ -260,7 +261,7 @@ pub async fn join(
     mut newcomer: Newcomer,
     device: &Device,
 ) -> Result<Outcome<SecretString>, Problem> {
-    let shown = look(app, token).await?;
+    let shown = preview_link(app, token).await?;
     if let Some(email) = shown.invitation.email {
         newcomer.email = email;
     }
@@ -271,9 +272,9 @@ pub async fn join(
     let hash = newcomer.hashed(app).await?;
     let device = device.to_json();
     let joined = store::transaction!(app.db, |tx| -> Result<SecretString, Stop> {
-        let invitation = good(invitations::redeem(tx, token).await?)?;
+        let invitation = require_valid(invitations::redeem(tx, token).await?)?;
         let member = create(tx, &newcomer, &hash, invitation.kind == Kind::Operator).await?;
-        enter(tx, &invitation, &member).await?;
+        accept_invitation(tx, &invitation, &member).await?;
         Ok(begin_session(app, tx, member.id, Stage::Full, &device).await?)
     });
     outcome(joined)
@@ -303,7 +304,7 @@ pub(super) async fn create(
 
 /// Adds a member to what a link leads to. The member's open password links become void, because they were
 /// created for a person with fewer rights.
-async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Result<(), Stop> {
+async fn accept_invitation(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Result<(), Stop> {
     let (id, by) = (member.id, actor(member.id));
     invitations::void_own(tx, id).await?;
     match (invitation.kind, invitation.merchant_id, &invitation.role) {
@@ -311,13 +312,13 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
             staff::set_operator(tx, id, true).await?;
             tracing::warn!(staff = %id, "somebody became an operator of this installation by a one-time link");
             operations::record(tx, &by, "operator.joined", &id.to_string()).await?;
-            let inviter = four_eyes::named(invitation.invited_by);
-            Ok(installation_acts::doubt(tx, id, Doubt::Joined, By::actor(&inviter)).await?)
+            let inviter = four_eyes::actor_name(invitation.invited_by);
+            Ok(installation_acts::record_doubt(tx, id, Doubt::Joined, By::actor(&inviter)).await?)
         }
         (Kind::Member, Some(merchant_id), Some(role)) => {
             match staff::join(tx, merchant_id, id, role).await {
                 Err(Error::Conflict) => {
-                    let membership = staff::member(tx, merchant_id, id).await?;
+                    let membership = staff::get_membership(tx, merchant_id, id).await?;
                     let is_shut_out = membership.is_some_and(|membership| membership.disabled_at.is_some());
                     let (kind, text) = if is_shut_out {
                         let text = "Your access to this account was removed. Only its owners and administrators can restore it";
@@ -334,8 +335,8 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
             let role = role
                 .parse()
                 .map_err(|()| Problem::internal("an invitation has an unknown role"))?;
-            let inviter = four_eyes::named(invitation.invited_by);
-            Ok(four_eyes::doubt(tx, merchant_id, (id, role), ("joined", By::actor(&inviter))).await?)
+            let inviter = four_eyes::actor_name(invitation.invited_by);
+            Ok(four_eyes::record_doubt(tx, merchant_id, (id, role), ("joined", By::actor(&inviter))).await?)
         }
         _ => Err(Problem::not_found("This link has a different purpose").into()),
     }
@@ -352,13 +353,13 @@ pub async fn join_signed_in(
     store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         let member = staff::get(tx, staff_id).await?;
         let member = member.ok_or_else(|| Problem::not_found("There is no such member"))?;
-        let invitation = good(invitations::redeem(tx, token).await?)?;
+        let invitation = require_valid(invitations::redeem(tx, token).await?)?;
         let meant = invitation.email.as_deref();
         if meant.is_some_and(|email| email.to_lowercase() != member.email.to_lowercase()) {
             let text = "This invitation is for another address. Sign out, then open it again";
             return Err(Problem::new(ProblemKind::Forbidden, text));
         }
-        if let Err(stop) = enter(tx, &invitation, &member).await {
+        if let Err(stop) = accept_invitation(tx, &invitation, &member).await {
             return Err(match stop {
                 Stop::Problem(problem) => problem,
                 Stop::Faults(_) => Problem::internal("nothing was filled in"),
@@ -373,7 +374,7 @@ pub async fn join_signed_in(
 
 /// Sets a new password by a link. All sessions of the member end, and the second factor stays.
 pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Result<Outcome<()>, Problem> {
-    let shown = look(app, token).await?;
+    let shown = preview_link(app, token).await?;
     let Some(staff_id) = shown
         .invitation
         .staff_id
@@ -388,7 +389,7 @@ pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Re
     }
     let hash = passwords::hash(app, password).await?;
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        good(invitations::redeem(tx, token).await?)?;
+        require_valid(invitations::redeem(tx, token).await?)?;
         staff::set_password(tx, staff_id, &hash).await?;
         invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, None).await?;
@@ -402,7 +403,7 @@ pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Re
 /// that it can be notified. The member's password links, which may be in the former mailbox, become void.
 pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
     store::transaction!(app.db, |tx| -> Result<String, Problem> {
-        let invitation = good(invitations::redeem(tx, token).await?)?;
+        let invitation = require_valid(invitations::redeem(tx, token).await?)?;
         let (Kind::Email, Some(staff_id), Some(email)) =
             (invitation.kind, invitation.staff_id, invitation.email)
         else {
@@ -415,7 +416,7 @@ pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
         {
             // The response must not reveal whether an address has an account, so it is the same as for an
             // invalid link.
-            good(InvitationToken::Invalid)?;
+            require_valid(InvitationToken::Invalid)?;
         }
         staff::set_email(tx, staff_id, &email).await?;
         invitations::void_own(tx, staff_id).await?;
@@ -426,7 +427,7 @@ pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
 
 /// Creates a password link for the member with this address. Returns it with the stored address, to which it
 /// is sent; `None` if no active member has the address. Counts as an attempt.
-pub async fn forgotten(
+pub async fn request_password_link(
     app: &App,
     email: &str,
     address: IpAddr,

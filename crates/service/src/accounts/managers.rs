@@ -20,7 +20,7 @@ pub struct Manager {
 
 /// A member's current rights. They are read under a lock, so that the member cannot lose access or role
 /// before the change is made.
-pub(super) async fn rights(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Manager, Problem> {
+pub(super) async fn lock_manager(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Manager, Problem> {
     let role = staff::lock_member(tx, merchant_id, staff_id).await?;
     let lost = || Problem::new(Kind::Forbidden, "Your role does not allow this any more");
     Ok(Manager {

@@ -174,7 +174,7 @@ pub async fn turn_totp_on(
     password: &SecretString,
     address: IpAddr,
 ) -> Result<Outcome<SecondFactor>, Problem> {
-    let Some((secret, step)) = set_up.proved_by(code) else {
+    let Some((secret, step)) = set_up.verify_code(code) else {
         return Ok(Err(vec![Fault::new("code", "accounts.fault.code")]));
     };
     if !is_proof(app, staff_id, password, address).await? {

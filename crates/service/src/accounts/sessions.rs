@@ -13,14 +13,14 @@ pub async fn touch(db: &Db, session_id: Uuid) -> Result<(), Error> {
 }
 
 /// Stores a text sealed in the session. It replaces an earlier one.
-pub async fn keep_shown(db: &Db, staff_id: Uuid, session_id: Uuid, text: &str) -> Result<(), Error> {
+pub async fn store_page_result(db: &Db, staff_id: Uuid, session_id: Uuid, text: &str) -> Result<(), Error> {
     store::transaction!(db, |tx| -> Result<(), Error> {
         portal_sessions::store_page_result(tx, staff_id, session_id, text).await
     })
 }
 
 /// Deletes the stored text. Returns whether it was still there, so that only one request shows it.
-pub async fn forget_shown(db: &Db, session_id: Uuid, shown: &PageResult) -> Result<bool, Error> {
+pub async fn take_page_result(db: &Db, session_id: Uuid, shown: &PageResult) -> Result<bool, Error> {
     store::transaction!(db, |tx| -> Result<bool, Error> {
         portal_sessions::take_page_result(tx, session_id, shown).await
     })

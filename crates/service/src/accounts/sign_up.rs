@@ -40,21 +40,21 @@ pub fn only_where_allowed(app: &App) -> Result<(), Problem> {
 
 /// The email that answers a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum SignUpEmail {
     /// A link that opens the account, as a path.
     Link(String),
     /// The address already has an account; the email informs its owner.
-    Known,
+    AccountExists,
 }
 
 /// Requests an account. With a mail server, returns the address and the email to send; otherwise `None`, and
 /// an operator answers the request.
-pub async fn ask(
+pub async fn request_account(
     app: &App,
     company: &str,
     email: &str,
     address: IpAddr,
-) -> Result<Outcome<Option<(String, Answer)>>, Problem> {
+) -> Result<Outcome<Option<(String, SignUpEmail)>>, Problem> {
     only_where_allowed(app)?;
     throttle::count(app, &format!("sign-up {}", visitor(address)), address).await?;
     let (company, email) = match (name_of("company", company), email_of(email)) {
@@ -71,7 +71,7 @@ pub async fn ask(
     let mails = app.mailer.is_some();
     let life = if mails { LETTER_MS } else { WAITING_MS };
     let token = store::transaction!(app.db, |tx| -> Result<Option<SecretString>, Problem> {
-        let asked = match sign_ups::ask(tx, &email, &company, life, MOST).await {
+        let asked = match sign_ups::create(tx, &email, &company, life, MOST).await {
             Err(Error::LimitReached) => {
                 let text = "There are too many pending account requests. Try again tomorrow";
                 return Err(Problem::unavailable(text));
@@ -85,8 +85,8 @@ pub async fn ask(
         }
     })?;
     Ok(Ok(token.map(|token| match is_known {
-        true => (email, Answer::Known),
-        false => (email, Answer::Link(path(&token))),
+        true => (email, SignUpEmail::AccountExists),
+        false => (email, SignUpEmail::Link(path(&token))),
     })))
 }
 
@@ -96,7 +96,7 @@ fn path(token: &SecretString) -> String {
 
 /// A request as an operator sees it.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub struct PendingSignUp {
     /// The request.
     pub asked: SignUp,
     /// Whether the address has an account already.
@@ -104,12 +104,12 @@ pub struct Waiting {
 }
 
 /// The open requests, oldest first.
-pub async fn waiting(app: &App) -> Result<Vec<Waiting>, Problem> {
+pub async fn pending_sign_ups(app: &App) -> Result<Vec<PendingSignUp>, Problem> {
     let mut conn = app.db.read().await?;
     let mut all = Vec::new();
-    for asked in sign_ups::waiting(&mut conn, SHOWN).await? {
+    for asked in sign_ups::list_unanswered(&mut conn, SHOWN).await? {
         let is_known = staff::by_email(&mut conn, &asked.email).await?.is_some();
-        all.push(Waiting { asked, is_known });
+        all.push(PendingSignUp { asked, is_known });
     }
     Ok(all)
 }
@@ -141,7 +141,7 @@ fn no_request() -> Problem {
 }
 
 /// The request behind a link, without using it up. 404 if the link is no longer valid.
-pub async fn look(app: &App, token: &str) -> Result<SignUp, Problem> {
+pub async fn read_request(app: &App, token: &str) -> Result<SignUp, Problem> {
     only_where_allowed(app)?;
     let found = sign_ups::by_token(&mut app.db.read().await?, token).await?;
     found.ok_or_else(bad_link)
@@ -154,14 +154,14 @@ fn bad_link() -> Problem {
 }
 
 /// Opens an account by a link: a draft with reserved API keys, and its owner, who is signed in.
-pub async fn open(
+pub async fn open_account(
     app: &App,
     token: &str,
     name: &str,
     password: &SecretString,
     device: &Device,
 ) -> Result<Outcome<SecretString>, Problem> {
-    let asked = look(app, token).await?;
+    let asked = read_request(app, token).await?;
     let newcomer = Newcomer {
         email: asked.email,
         name: name.to_owned(),

@@ -48,11 +48,11 @@ pub async fn with_password(
     throttle::count(app, &whom, address).await?;
     let right = passwords::matches(app, hash.clone(), password).await?;
     let (Some(member), Some(hash)) = (member, hash) else {
-        failed(app, NOBODY, "password").await?;
+        record_failure(app, NOBODY, "password").await?;
         return Ok(SignIn::Wrong);
     };
     if !right || member.disabled_at.is_some() {
-        failed(app, member.id, "password").await?;
+        record_failure(app, member.id, "password").await?;
         return Ok(SignIn::Wrong);
     }
     let device = device.to_json();
@@ -82,7 +82,7 @@ pub async fn with_code(
     let id = half.staff.id;
     throttle::count(app, &format!("code {id}"), address).await?;
     let token = store::transaction!(app.db, |tx| -> Result<Option<SecretString>, Problem> {
-        if !codes::spend(tx, id, code).await? {
+        if !codes::use_code(tx, id, code).await? {
             return Ok(None);
         }
         let token = portal_sessions::renew_authenticated(tx, half.session_id).await?;
@@ -91,7 +91,7 @@ pub async fn with_code(
         Ok(Some(token))
     })?;
     if token.is_none() {
-        failed(app, id, "code").await?;
+        record_failure(app, id, "code").await?;
     }
     Ok(token)
 }
@@ -129,10 +129,10 @@ pub(super) async fn is_proof(
     if has_second_factor(app, staff_id).await? {
         let code = secret.expose_secret();
         let spent = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-            Ok(codes::spend(tx, staff_id, code).await?)
+            Ok(codes::use_code(tx, staff_id, code).await?)
         })?;
         if !spent {
-            failed(app, staff_id, "proof").await?;
+            record_failure(app, staff_id, "proof").await?;
         }
         return Ok(spent);
     }
@@ -141,7 +141,7 @@ pub(super) async fn is_proof(
     let right =
         passwords::matches(app, Some(hash), secret).await? && !has_second_factor(app, staff_id).await?;
     if !right {
-        failed(app, staff_id, "proof").await?;
+        record_failure(app, staff_id, "proof").await?;
     }
     Ok(right)
 }
@@ -153,7 +153,7 @@ async fn has_second_factor(app: &App, staff_id: Uuid) -> Result<bool, Problem> {
 }
 
 /// Records a failure in the audit trail of each of the member's accounts.
-async fn failed(app: &App, staff_id: Uuid, what: &str) -> Result<(), Problem> {
+async fn record_failure(app: &App, staff_id: Uuid, what: &str) -> Result<(), Problem> {
     let detail = format!("{{\"wrong\":\"{what}\"}}");
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         Ok(audit_everywhere(tx, staff_id, "unknown", "staff.sign_in_failed", &detail).await?)
@@ -161,7 +161,7 @@ async fn failed(app: &App, staff_id: Uuid, what: &str) -> Result<(), Problem> {
 }
 
 /// Signs out: ends a session.
-pub async fn out(app: &App, staff_id: Uuid, session_id: Uuid) -> Result<(), Problem> {
+pub async fn sign_out(app: &App, staff_id: Uuid, session_id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         portal_sessions::end(tx, staff_id, session_id).await?;
         Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.signed_out", "{}").await?)

@@ -8,12 +8,12 @@ use uuid::Uuid;
 
 use super::joining::{NewLink, password_link};
 pub use super::managers::{Manager, may_manage};
-use super::managers::{check, rights};
+use super::managers::{check, lock_manager};
 use super::{actor, audit_at, audit_everywhere};
 use crate::App;
 use crate::actor::By;
 use crate::four_eyes;
-use crate::merchants::{Changed, replace_settings, with_settings};
+use crate::merchants::{ChangeOutcome, replace_settings, with_settings};
 use crate::permissions::Role;
 use crate::problem::{Kind, Problem};
 
@@ -26,7 +26,7 @@ pub async fn list(app: &App, merchant_id: Uuid) -> Result<(Vec<Membership>, Vec<
 
 /// The member to be changed. If `leaves` states that the member stops being an owner, a lock ensures that
 /// another owner remains.
-async fn target(
+async fn lock_target(
     tx: &mut Tx,
     manager: Manager,
     staff_id: Uuid,
@@ -34,8 +34,8 @@ async fn target(
 ) -> Result<(Membership, Role), Problem> {
     // The lock comes before the reads, so that the facts of the decision cannot change.
     let owners = staff::count_and_lock_role(tx, manager.merchant_id, Role::Owner.as_str()).await?;
-    let manager = rights(tx, manager.merchant_id, manager.staff_id).await?;
-    let member = staff::member(tx, manager.merchant_id, staff_id)
+    let manager = lock_manager(tx, manager.merchant_id, manager.staff_id).await?;
+    let member = staff::get_membership(tx, manager.merchant_id, staff_id)
         .await?
         .ok_or_else(|| Problem::not_found("There is no such member"))?;
     let role = member
@@ -59,11 +59,11 @@ pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -
         return Err(Problem::new(Kind::Forbidden, text));
     }
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        let (_, before) = target(tx, manager, staff_id, role != Role::Owner).await?;
+        let (_, before) = lock_target(tx, manager, staff_id, role != Role::Owner).await?;
         if before == role {
             return Ok(());
         }
-        rights(tx, manager.merchant_id, manager.staff_id)
+        lock_manager(tx, manager.merchant_id, manager.staff_id)
             .await?
             .over(role)?;
         staff::set_role(tx, manager.merchant_id, staff_id, role.as_str()).await?;
@@ -74,9 +74,9 @@ pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -
             before.as_str(),
             role.as_str()
         );
-        did(tx, manager, "staff.role_changed", staff_id, &detail).await?;
+        write_audit(tx, manager, "staff.role_changed", staff_id, &detail).await?;
         let by = actor(manager.staff_id);
-        four_eyes::doubt(
+        four_eyes::record_doubt(
             tx,
             manager.merchant_id,
             (staff_id, role),
@@ -90,7 +90,7 @@ pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -
 /// end and links that the member made become void.
 pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: bool) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        target(tx, manager, staff_id, shut_out).await?;
+        lock_target(tx, manager, staff_id, shut_out).await?;
         staff::set_membership_disabled(tx, manager.merchant_id, staff_id, shut_out).await?;
         let action = if shut_out {
             portal_sessions::end_in_account(tx, manager.merchant_id, staff_id).await?;
@@ -99,7 +99,7 @@ pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: b
         } else {
             "staff.enabled"
         };
-        did(tx, manager, action, staff_id, "{}").await
+        write_audit(tx, manager, action, staff_id, "{}").await
     })
 }
 
@@ -107,7 +107,7 @@ pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: b
 /// operators, because it would give access to those too.
 pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> Result<NewLink, Problem> {
     store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
-        let (member, role) = target(tx, manager, staff_id, false).await?;
+        let (member, role) = lock_target(tx, manager, staff_id, false).await?;
         if member.member.operator || staff::belongs_elsewhere(tx, manager.merchant_id, staff_id).await? {
             let text =
                 "This member also has access outside your account, so you cannot reset the member's password";
@@ -123,7 +123,7 @@ pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> R
         )
         .await?;
         let by = actor(manager.staff_id);
-        four_eyes::doubt(
+        four_eyes::record_doubt(
             tx,
             manager.merchant_id,
             (staff_id, role),
@@ -137,7 +137,7 @@ pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> R
 /// Revokes an invitation to a role that the manager may give.
 pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        let manager = rights(tx, manager.merchant_id, manager.staff_id).await?;
+        let manager = lock_manager(tx, manager.merchant_id, manager.staff_id).await?;
         let missing = || Problem::not_found("There is no such invitation");
         let open = invitations::of_merchant(tx, manager.merchant_id).await?;
         let invitation = open.iter().find(|open| open.id == id).ok_or_else(missing)?;
@@ -146,16 +146,20 @@ pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem
         if !invitations::revoke(tx, manager.merchant_id, id).await? {
             return Err(missing());
         }
-        did(tx, manager, "staff.invitation_revoked", id, "{}").await
+        write_audit(tx, manager, "staff.invitation_revoked", id, "{}").await
     })
 }
 
 /// Requires a second factor of all members, or no longer requires it; for owners only. Members without one
 /// can then only set one up. With four eyes, dropping the requirement waits for a second person.
-pub async fn require_second_factor(app: &App, manager: Manager, required: bool) -> Result<Changed, Problem> {
+pub async fn require_second_factor(
+    app: &App,
+    manager: Manager,
+    required: bool,
+) -> Result<ChangeOutcome, Problem> {
     let id = manager.merchant_id;
-    store::transaction!(app.db, |tx| -> Result<Changed, Problem> {
-        let manager = rights(tx, id, manager.staff_id).await?;
+    store::transaction!(app.db, |tx| -> Result<ChangeOutcome, Problem> {
+        let manager = lock_manager(tx, id, manager.staff_id).await?;
         if manager.role != Role::Owner {
             return Err(Problem::new(Kind::Forbidden, "Only an owner may do this"));
         }
@@ -169,7 +173,7 @@ pub async fn require_second_factor(app: &App, manager: Manager, required: bool) 
     })
 }
 
-async fn did(
+async fn write_audit(
     tx: &mut Tx,
     manager: Manager,
     action: &str,

@@ -4,17 +4,17 @@ use serde_json::json;
 use store::{Db, Scope, Tx, proposals};
 use uuid::Uuid;
 
-use super::change::{Change, Waiting};
+use super::change::{Change, PendingProposal};
 use super::doubts::{may_vouch, others_vouch};
 use super::proposals::{check_version, get, note};
 use super::second_person::{may_propose, may_second};
-use crate::actor::named;
+use crate::actor::actor_name;
 use crate::problem::{Kind, Problem};
 use crate::{flows, merchants, suppressions};
 
 /// The result of a second person's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answered {
+pub enum AnswerOutcome {
     /// The act was carried out.
     Done,
     /// The command line had proposed the act; the person who agreed became the proposer.
@@ -32,13 +32,13 @@ pub async fn answer(
     id: Uuid,
     (agrees, seen): (bool, i64),
     (staff_id, actor): (Uuid, &str),
-) -> Result<Answered, Problem> {
-    store::transaction!(db, |tx| -> Result<Answered, Problem> {
+) -> Result<AnswerOutcome, Problem> {
+    store::transaction!(db, |tx| -> Result<AnswerOutcome, Problem> {
         let (scope, waiting) = get(tx, scope, id).await?;
         check_version(waiting.at, seen)?;
         let is_own = waiting.staff_id == Some(staff_id);
         let kind = waiting.change.kind();
-        let detail = json!({"act": kind, "proposedBy": named(waiting.staff_id)}).to_string();
+        let detail = json!({"act": kind, "proposedBy": actor_name(waiting.staff_id)}).to_string();
         if agrees {
             let is_member = matches!(waiting.change, Change::Member { .. });
             if is_member {
@@ -56,7 +56,7 @@ pub async fn answer(
                     );
                 }
                 note(tx, scope, actor, "change.adopted", &id, &detail).await?;
-                return Ok(Answered::Adopted);
+                return Ok(AnswerOutcome::Adopted);
             }
         }
         if !agrees && !is_own {
@@ -78,11 +78,11 @@ pub async fn answer(
                 "change.rejected"
             };
             note(tx, scope, actor, action, &id, &detail).await?;
-            return Ok(Answered::Dropped);
+            return Ok(AnswerOutcome::Dropped);
         }
         carry_out(tx, scope, &waiting, (staff_id, actor)).await?;
         note(tx, scope, actor, "change.confirmed", &id, &detail).await?;
-        Ok(Answered::Done)
+        Ok(AnswerOutcome::Done)
     })
 }
 
@@ -95,7 +95,7 @@ fn stale() -> Problem {
 async fn carry_out(
     tx: &mut Tx,
     scope: Scope,
-    waiting: &Waiting,
+    waiting: &PendingProposal,
     (staff_id, actor): (Uuid, &str),
 ) -> Result<(), Problem> {
     match &waiting.change {
@@ -112,9 +112,13 @@ async fn carry_out(
         } => {
             let flow = store::flows::get_for_update(tx, scope, *flow_id).await?;
             flow.filter(|flow| flow.updated_at == *seen).ok_or_else(stale)?;
-            flows::put(tx, scope, *flow_id, content, actor).await.map(|_| ())
+            flows::replace_content(tx, scope, *flow_id, content, actor)
+                .await
+                .map(|_| ())
         }
-        Change::NewFlow { content } => flows::add(tx, scope, content, actor).await.map(|_| ()),
+        Change::NewFlow { content } => flows::create_within_plan(tx, scope, content, actor)
+            .await
+            .map(|_| ()),
         Change::Settings { before, after } => {
             let merchant = store::merchants::get_for_update(tx, scope.merchant_id).await?;
             merchant

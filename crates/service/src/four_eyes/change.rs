@@ -89,7 +89,7 @@ pub(super) const MEMBER: &str = "member";
 /// A value that an act changes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct ChangedValue {
     /// The member, such as `settings.matchThreshold`.
     pub member: String,
     /// Before.
@@ -98,9 +98,9 @@ pub struct Line {
     pub to: String,
 }
 
-impl From<Weakening> for Line {
+impl From<Weakening> for ChangedValue {
     fn from(Weakening { member, from, to }: Weakening) -> Self {
-        Line { member, from, to }
+        ChangedValue { member, from, to }
     }
 }
 
@@ -109,12 +109,12 @@ impl From<Weakening> for Line {
 pub(super) struct Payload {
     pub(super) change: Change,
     pub(super) name: String,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<ChangedValue>,
 }
 
 /// A pending proposal, as the portal shows it.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub struct PendingProposal {
     /// Its id.
     pub id: Uuid,
     /// Whether it belongs to the sandbox.
@@ -126,7 +126,7 @@ pub struct Waiting {
     /// The subject's name for people: a Flow's name or a hit's caption; empty for a member.
     pub name: String,
     /// The values that it changes.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChangedValue>,
     /// The attempt that it concerns.
     pub log_id: Option<i64>,
     /// Who proposed it; `None`: the command line.
@@ -136,14 +136,14 @@ pub struct Waiting {
 }
 
 /// Reads a stored proposal.
-pub(super) fn read(row: ActProposal) -> Result<Waiting, Problem> {
+pub(super) fn read(row: ActProposal) -> Result<PendingProposal, Problem> {
     // An act that cannot be read is not carried out.
     let Payload { change, name, lines } = serde_json::from_str(&row.payload)
         .map_err(|error| Problem::internal(describe_without_values(&error)))?;
     if change.kind() != row.kind {
         return Err(Problem::internal("a proposal is not of its kind"));
     }
-    Ok(Waiting {
+    Ok(PendingProposal {
         id: row.id,
         sandbox: row.sandbox,
         change,

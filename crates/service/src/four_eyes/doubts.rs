@@ -4,11 +4,11 @@ use store::{Scope, Tx, proposals, staff};
 use uuid::Uuid;
 use verification::four_eyes::{Act, needs_second_person};
 
-use super::change::{Change, MEMBER, Waiting};
+use super::change::{Change, MEMBER, PendingProposal};
 use super::proposals::{Subject, propose};
 use super::required::of_account;
 use super::second_person::may_propose;
-use crate::actor::{By, named, staff_id as staff_of};
+use crate::actor::{By, actor_name, staff_id as staff_of};
 use crate::permissions::{Action, Role, may};
 use crate::problem::{Kind, Problem};
 
@@ -21,7 +21,7 @@ fn decides(role: Role) -> bool {
 pub(super) async fn may_vouch(
     tx: &mut Tx,
     scope: Scope,
-    waiting: &Waiting,
+    waiting: &PendingProposal,
     staff_id: Uuid,
 ) -> Result<(), Problem> {
     if waiting.subject.starts_with(&staff_id.to_string()) || waiting.staff_id == Some(staff_id) {
@@ -46,7 +46,7 @@ pub(super) fn let_in_by(subject: &str) -> Option<Uuid> {
 pub(super) async fn others_vouch(
     tx: &mut Tx,
     scope: Scope,
-    waiting: &Waiting,
+    waiting: &PendingProposal,
     staff_id: Uuid,
 ) -> Result<bool, Problem> {
     for one in staff::of_merchant(tx, scope.merchant_id).await? {
@@ -85,7 +85,7 @@ pub async fn keep_two_deciders(tx: &mut Tx, merchant_id: Uuid, before: Role) -> 
 /// Puts in doubt that a member is a separate person, where two people are required. The member's decisions do
 /// not count until a colleague other than `by` confirms the member. A new member of an account with fewer
 /// than two deciders is not doubted, or there could never be a second one.
-pub async fn doubt(
+pub async fn record_doubt(
     tx: &mut Tx,
     merchant_id: Uuid,
     (staff_id, role): (Uuid, Role),
@@ -109,7 +109,7 @@ pub async fn doubt(
     };
     // One proposal for each colleague who could sign in as this member, because none of them may confirm the
     // member.
-    let id = format!("{staff_id} {}", named(by.staff_id));
+    let id = format!("{staff_id} {}", actor_name(by.staff_id));
     let subject = Subject {
         id: &id,
         name: "",

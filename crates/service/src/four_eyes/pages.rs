@@ -12,7 +12,7 @@ use store::staff;
 use store::{Conn, Scope};
 use uuid::Uuid;
 
-use super::change::{Change, MEMBER, Waiting};
+use super::change::{Change, MEMBER, PendingProposal};
 use super::doubts::let_in_by;
 use crate::permissions::{Action, Role, may};
 use crate::problem::Problem;
@@ -30,7 +30,7 @@ pub enum Outdated {
 pub async fn outdated(
     conn: &mut Conn,
     merchant_id: Uuid,
-    waiting: &Waiting,
+    waiting: &PendingProposal,
 ) -> Result<Option<Outdated>, Problem> {
     let scope = Scope {
         merchant_id,
@@ -79,7 +79,7 @@ pub enum Obstacle {
 
 /// The facts of a proposal that determine who may confirm it.
 #[derive(Clone, Copy, Debug)]
-pub struct Proposed {
+pub struct ProposalFacts {
     /// Who proposed it; `None`: the command line.
     pub by: Option<Uuid>,
     /// When (ms).
@@ -92,9 +92,9 @@ pub struct Proposed {
     pub let_in_by: Option<Uuid>,
 }
 
-impl From<&Waiting> for Proposed {
-    fn from(waiting: &Waiting) -> Self {
-        Proposed {
+impl From<&PendingProposal> for ProposalFacts {
+    fn from(waiting: &PendingProposal) -> Self {
+        ProposalFacts {
             by: waiting.staff_id,
             at: waiting.at,
             action: waiting.change.action(),
@@ -110,9 +110,9 @@ impl From<&Waiting> for Proposed {
     }
 }
 
-impl From<&Proposal> for Proposed {
+impl From<&Proposal> for ProposalFacts {
     fn from(proposal: &Proposal) -> Self {
-        Proposed {
+        ProposalFacts {
             by: proposal.staff_id,
             at: proposal.at,
             action: Action::Decide,
@@ -128,7 +128,7 @@ fn member_of(subject: &str) -> Option<Uuid> {
 }
 
 #[derive(Clone, Debug)]
-struct One {
+struct MemberFacts {
     id: Uuid,
     role: Option<Role>,
     joined_at: i64,
@@ -138,7 +138,7 @@ struct One {
 
 /// The members of an account, with the facts that determine which proposals they may confirm.
 #[derive(Clone, Debug)]
-pub struct Members(Vec<One>);
+pub struct Members(Vec<MemberFacts>);
 
 impl Members {
     /// Reads the members of an account.
@@ -153,7 +153,7 @@ impl Members {
             .filter_map(|row| member_of(&row.subject))
             .collect();
         let members = staff::of_merchant(conn, merchant_id).await?;
-        let one = |membership: staff::Membership| One {
+        let one = |membership: staff::Membership| MemberFacts {
             id: membership.member.id,
             role: membership.role.parse().ok(),
             joined_at: membership.created_at,
@@ -163,7 +163,7 @@ impl Members {
         Ok(Members(members.into_iter().map(one).collect()))
     }
 
-    fn find(&self, id: Uuid) -> Option<&One> {
+    fn find(&self, id: Uuid) -> Option<&MemberFacts> {
         self.0.iter().find(|one| one.id == id && one.is_active)
     }
 
@@ -172,7 +172,7 @@ impl Members {
     }
 
     /// Why a member may not confirm a proposal; `None`: the member may.
-    pub fn obstacle(&self, proposed: &Proposed, staff_id: Uuid) -> Option<Obstacle> {
+    pub fn obstacle(&self, proposed: &ProposalFacts, staff_id: Uuid) -> Option<Obstacle> {
         if proposed.by == Some(staff_id) {
             return Some(Obstacle::Own);
         }
@@ -204,32 +204,32 @@ impl Members {
     }
 
     /// Whether a member may reject a proposal, or withdraw their own. A member in doubt cannot be rejected.
-    pub fn may_drop(&self, proposed: &Proposed, staff_id: Uuid) -> bool {
-        let may_reject = |one: &One| one.counts && may(one.role, false, proposed.action);
+    pub fn may_drop(&self, proposed: &ProposalFacts, staff_id: Uuid) -> bool {
+        let may_reject = |one: &MemberFacts| one.counts && may(one.role, false, proposed.action);
         proposed.about.is_none()
             && (proposed.by == Some(staff_id) || self.find(staff_id).is_some_and(may_reject))
     }
 
     /// The number of members who may confirm a proposal.
-    fn able(&self, proposed: &Proposed) -> usize {
-        let is_able = |one: &&One| one.is_active && self.obstacle(proposed, one.id).is_none();
+    fn able(&self, proposed: &ProposalFacts) -> usize {
+        let is_able = |one: &&MemberFacts| one.is_active && self.obstacle(proposed, one.id).is_none();
         self.0.iter().filter(is_able).count()
     }
 
     /// Whether agreement makes a member only the proposer, so that a second person must confirm. This is so
     /// if the command line proposed the act.
-    pub fn is_support(&self, proposed: &Proposed) -> bool {
+    pub fn is_support(&self, proposed: &ProposalFacts) -> bool {
         proposed.by.is_none() && (proposed.about.is_none() || self.able(proposed) > 1)
     }
 
     /// Whether too few members may confirm a proposal, so that it cannot be carried out.
-    pub fn is_stuck(&self, proposed: &Proposed) -> bool {
+    pub fn is_stuck(&self, proposed: &ProposalFacts) -> bool {
         self.able(proposed) < if self.is_support(proposed) { 2 } else { 1 }
     }
 
     /// Whether no member other than `staff_id` could confirm a proposal that `staff_id` makes now.
     pub fn is_alone(&self, staff_id: Uuid, action: Action) -> bool {
-        self.is_stuck(&Proposed {
+        self.is_stuck(&ProposalFacts {
             by: Some(staff_id),
             at: i64::MAX,
             action,

@@ -7,7 +7,7 @@ use store::proposals::{self, ActProposal, NewProposal};
 use store::{Conn, Scope, Tx};
 use uuid::Uuid;
 
-use super::change::{Change, Line, Payload, Waiting, read};
+use super::change::{Change, ChangedValue, Payload, PendingProposal, read};
 use super::second_person::may_propose;
 use crate::actor::By;
 use crate::problem::{Kind, Problem};
@@ -33,7 +33,7 @@ pub async fn propose(
     scope: Scope,
     change: Change,
     subject: Subject<'_>,
-    lines: Vec<Line>,
+    lines: Vec<ChangedValue>,
     by: By<'_>,
 ) -> Result<Uuid, Problem> {
     if !matches!(change, Change::Member { .. }) {
@@ -108,7 +108,7 @@ fn is_of_account(change: &Change) -> bool {
 }
 
 /// The pending proposals of a mode, oldest first.
-pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<Vec<Waiting>, Problem> {
+pub async fn pending_proposals(conn: &mut Conn, scope: Scope) -> Result<Vec<PendingProposal>, Problem> {
     let mut all = Vec::new();
     for place in scopes(scope) {
         for row in proposals::list(conn, place).await? {
@@ -126,7 +126,7 @@ pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<Vec<Waiting>, Prob
 }
 
 /// A pending proposal, with its own scope; 404 if it is no longer pending.
-pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<(Scope, Waiting), Problem> {
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<(Scope, PendingProposal), Problem> {
     for place in scopes(scope) {
         if let Some(row) = proposals::get(conn, place, id).await? {
             let waiting = read(row)?;

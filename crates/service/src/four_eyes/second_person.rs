@@ -36,7 +36,7 @@ pub async fn may_second(
     may_propose(tx, merchant_id, Some(staff_id)).await?;
     // Locked, so that no member is shut out between this check and the act.
     staff::lock_member(tx, merchant_id, staff_id).await?;
-    let member = staff::member(tx, merchant_id, staff_id).await?;
+    let member = staff::get_membership(tx, merchant_id, staff_id).await?;
     let Some(member) = member.filter(|member| member.disabled_at.is_none()) else {
         return refuse("second_gone", "You are no longer a member of this account");
     };
@@ -46,7 +46,7 @@ pub async fn may_second(
         return refuse("second_too_new", text);
     }
     may_propose(tx, merchant_id, Some(proposer)).await?;
-    let proposer = staff::member(tx, merchant_id, proposer).await?;
+    let proposer = staff::get_membership(tx, merchant_id, proposer).await?;
     if proposer.is_none_or(|member| member.disabled_at.is_some()) {
         let text =
             "The proposer is no longer a member of this account: reject the proposal and create a new one";

@@ -57,7 +57,7 @@ fn every_change_asks_for_the_second_person_of_its_act() {
     ];
     for change in changes {
         for state in STATES {
-            assert!(needs_second(change.act(), state), "{change:?}");
+            assert!(needs_second_person(change.act(), state), "{change:?}");
         }
         assert!(change.act().lets_pass());
         assert!(!may(Some(Role::Auditor), false, change.action()), "{change:?}");

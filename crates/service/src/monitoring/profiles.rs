@@ -9,7 +9,7 @@ use crate::problem::Problem;
 
 /// Why a profile was refused.
 #[derive(Debug, thiserror::Error)]
-pub enum NotSet {
+pub enum SetProfileError {
     /// It is invalid; the text names the member.
     #[error("{0}")]
     Invalid(String),
@@ -23,7 +23,7 @@ pub enum NotSet {
 
 /// Why a profile cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum NotRead {
+pub enum ReadProfileError {
     /// Another version of the server wrote it.
     #[error("the risk profile cannot be read: {0}")]
     Unreadable(#[from] serde_json::Error),
@@ -32,11 +32,11 @@ pub enum NotRead {
     Store(#[from] Error),
 }
 
-impl From<NotRead> for Problem {
-    fn from(error: NotRead) -> Self {
+impl From<ReadProfileError> for Problem {
+    fn from(error: ReadProfileError) -> Self {
         match error {
-            NotRead::Store(error) => error.into(),
-            unreadable @ NotRead::Unreadable(_) => Problem::internal(unreadable),
+            ReadProfileError::Store(error) => error.into(),
+            unreadable @ ReadProfileError::Unreadable(_) => Problem::internal(unreadable),
         }
     }
 }
@@ -50,7 +50,7 @@ pub async fn profile(
     conn: &mut Conn,
     merchant_id: Uuid,
     version: Option<u32>,
-) -> Result<Option<Profile>, NotRead> {
+) -> Result<Option<Profile>, ReadProfileError> {
     let kept = match version {
         Some(0) => return Ok(Some(Profile::built_in())),
         Some(version) => risk_profiles::get(conn, merchant_id, i64::from(version)).await?,
@@ -68,23 +68,25 @@ pub async fn profile(
 ///
 /// # Errors
 /// When the file is invalid or outdated, or the store fails.
-pub async fn set_profile(db: &Db, merchant_id: Uuid, text: &str) -> Result<u32, NotSet> {
-    let profile: Profile = serde_json::from_str(text).map_err(|error| NotSet::Invalid(error.to_string()))?;
+pub async fn set_profile(db: &Db, merchant_id: Uuid, text: &str) -> Result<u32, SetProfileError> {
+    let profile: Profile =
+        serde_json::from_str(text).map_err(|error| SetProfileError::Invalid(error.to_string()))?;
     profile
         .check()
-        .map_err(|error| NotSet::Invalid(error.to_string()))?;
-    store::transaction!(db, |tx| -> Result<u32, NotSet> {
+        .map_err(|error| SetProfileError::Invalid(error.to_string()))?;
+    store::transaction!(db, |tx| -> Result<u32, SetProfileError> {
         let newest = risk_profiles::newest(tx, merchant_id).await?;
         let newest = newest.map_or(0, |kept| u32::try_from(kept.version).unwrap_or(u32::MAX));
         if profile.version != 0 && profile.version != newest {
-            return Err(NotSet::Outdated(newest));
+            return Err(SetProfileError::Outdated(newest));
         }
         let version = newest + 1;
         let next = Profile {
             version,
             ..profile.clone()
         };
-        let text = serde_json::to_string(&next).map_err(|error| NotSet::Invalid(error.to_string()))?;
+        let text =
+            serde_json::to_string(&next).map_err(|error| SetProfileError::Invalid(error.to_string()))?;
         risk_profiles::insert(tx, merchant_id, i64::from(version), &text).await?;
         let scope = Scope {
             merchant_id,

@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 use store::monitoring::Screening;
 use store::{Conn, Scope};
 
-use super::kept::{BY_LABELS, Evidence};
-use super::not_again::NotAgain;
-use super::{NotRead, profile, read};
+use super::replay_error::ReplayError;
+use super::stored_screenings::{BY_LABELS, Evidence};
+use super::{ReadProfileError, profile, read};
 use crate::App;
 use crate::caller::Caller;
 use crate::labels::AccountLabels;
@@ -29,14 +29,14 @@ const MOST_CHANGES: usize = 100;
 const NEAR: f64 = 1e-9;
 /// Members that describe the source and the current knowledge, not the result. They are reported but do not
 /// count as differences. Tokens do not affect the score.
-const TOLD_ONLY: [&str; 3] = [
+const REPORTED_ONLY: [&str; 3] = [
     "/labelSetVersion",
     "/source",
     "/coverage/tokenTransfersIncomplete",
 ];
 /// Members that describe how fresh the source was when it was queried. They are ignored, because they cannot
 /// be compared later.
-const OF_THAT_MOMENT: [&str; 2] = ["/asOfTime", "/coverage/stale"];
+const FRESHNESS_MEMBERS: [&str; 2] = ["/asOfTime", "/coverage/stale"];
 
 /// A decision and its replay.
 #[derive(Debug, PartialEq, Serialize)]
@@ -50,7 +50,7 @@ pub struct Replay {
     pub score_again: Option<f64>,
     /// Why the replay failed.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
-    pub failed: Option<NotAgain>,
+    pub failed: Option<ReplayError>,
     /// The time whose labels were used (ISO 8601).
     pub at: String,
     /// The block up to which money was followed; absent if nothing was traced.
@@ -65,7 +65,7 @@ pub struct Replay {
     pub changed: Vec<Change>,
 }
 
-fn in_words<S: serde::Serializer>(failed: &Option<NotAgain>, serializer: S) -> Result<S::Ok, S::Error> {
+fn in_words<S: serde::Serializer>(failed: &Option<ReplayError>, serializer: S) -> Result<S::Ok, S::Error> {
     match failed {
         Some(reason) => serializer.collect_str(reason),
         None => serializer.serialize_none(),
@@ -99,7 +99,7 @@ impl Decision {
         conn: &mut Conn,
         scope: Scope,
         screening: Screening,
-    ) -> Result<Result<Decision, NotAgain>, store::Error> {
+    ) -> Result<Result<Decision, ReplayError>, store::Error> {
         let evidence = match Evidence::read(conn, scope, &screening).await? {
             Ok(evidence) => evidence,
             Err(reason) => return Ok(Err(reason)),
@@ -111,9 +111,9 @@ impl Decision {
                 evidence,
                 profile,
             }),
-            Ok(None) => Err(NotAgain::ProfileGone),
-            Err(NotRead::Unreadable(_)) => Err(NotAgain::ProfileUnreadable),
-            Err(NotRead::Store(error)) => return Err(error),
+            Ok(None) => Err(ReplayError::ProfileGone),
+            Err(ReadProfileError::Unreadable(_)) => Err(ReplayError::ProfileUnreadable),
+            Err(ReadProfileError::Store(error)) => return Err(error),
         })
     }
 
@@ -128,7 +128,7 @@ impl Decision {
     }
 
     /// Replays the decision. Reads sources, so it blocks.
-    pub fn again(&self, labels: Result<&dyn Labels, String>, chains: &ChainSources) -> Replay {
+    pub fn replay(&self, labels: Result<&dyn Labels, String>, chains: &ChainSources) -> Replay {
         let mut replay = Replay {
             same: false,
             score: self.evidence.score,
@@ -141,7 +141,7 @@ impl Decision {
             changed: Vec::new(),
         };
         let screened = labels
-            .map_err(NotAgain::NoLabels)
+            .map_err(ReplayError::NoLabels)
             .and_then(|labels| self.screen(labels, chains));
         match screened {
             Ok(screen) => replay.compare(&self.evidence, &screen),
@@ -150,8 +150,8 @@ impl Decision {
         replay
     }
 
-    fn screen(&self, labels: &dyn Labels, chains: &ChainSources) -> Result<Screen, NotAgain> {
-        let query = asked(&self.screening).ok_or(NotAgain::Unreadable)?;
+    fn screen(&self, labels: &dyn Labels, chains: &ChainSources) -> Result<Screen, ReplayError> {
+        let query = stored_query(&self.screening).ok_or(ReplayError::Unreadable)?;
         let mut request = Request::new(query.currency, query.subject());
         request.at = self.evidence.at;
         request.as_of_block = self.evidence.block();
@@ -161,7 +161,7 @@ impl Decision {
             // another decision.
             return Ok(screen_labels(labels, &self.profile, &request));
         }
-        let gone = || NotAgain::SourceGone(self.evidence.source().to_owned());
+        let gone = || ReplayError::SourceGone(self.evidence.source().to_owned());
         let screen = match chains.own(labels, &self.profile, &request) {
             Err(SourceError::NotFound) => return Err(gone()),
             screen => screen?,
@@ -170,7 +170,7 @@ impl Decision {
             // Labels replaced a source that failed or that no longer exists.
             (Some(SourceError::NotFound), _) | (None, None) => Err(gone()),
             (Some(failed), _) => Err(failed.clone().into()),
-            (None, Some(block)) if Some(block) < request.as_of_block => Err(NotAgain::Behind(block)),
+            (None, Some(block)) if Some(block) < request.as_of_block => Err(ReplayError::Behind(block)),
             (None, Some(_)) => Ok(screen),
         }
     }
@@ -183,8 +183,8 @@ impl Replay {
         self.score_again = Some(score);
         differences("", &then.exposures, &exposures, &mut self.changed);
         self.changed
-            .retain(|change| !OF_THAT_MOMENT.contains(&change.member.as_str()));
-        let counts = |change: &Change| !TOLD_ONLY.contains(&change.member.as_str());
+            .retain(|change| !FRESHNESS_MEMBERS.contains(&change.member.as_str()));
+        let counts = |change: &Change| !REPORTED_ONLY.contains(&change.member.as_str());
         self.same = near(then.score, score) && !self.changed.iter().any(counts);
         self.changed.truncate(MOST_CHANGES);
     }
@@ -195,11 +195,11 @@ impl Replay {
 ///
 /// # Errors
 /// 503 if too many screenings are under way; when the store fails.
-pub async fn again(
+pub async fn replay_screening(
     app: &Arc<App>,
     caller: &Caller,
     screening: Screening,
-) -> Result<Result<Replay, NotAgain>, Problem> {
+) -> Result<Result<Replay, ReplayError>, Problem> {
     let decision = match Decision::read(&mut app.db.read().await?, caller.scope, screening).await? {
         Ok(decision) => decision,
         Err(reason) => return Ok(Err(reason)),
@@ -211,14 +211,14 @@ pub async fn again(
     let _ = app.lists.confirm(&app.db).await;
     let replayed = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        let labels = AccountLabels::at_past(&app.labels, &app.lists, scope, &settings);
+        let labels = AccountLabels::for_past_day(&app.labels, &app.lists, scope, &settings);
         let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
-        decision.again(labels.map_err(ToString::to_string), &app.chains)
+        decision.replay(labels.map_err(ToString::to_string), &app.chains)
     });
     replayed.await.map(Ok).map_err(Problem::internal)
 }
 
-fn asked(screening: &Screening) -> Option<Query> {
+fn stored_query(screening: &Screening) -> Option<Query> {
     let body: Map<String, Value> = serde_json::from_value(json!({
         "type": screening.kind,
         "query": screening.query,

@@ -40,7 +40,7 @@ fn lists() -> (tempfile::TempDir, Lists) {
     let folder = dir.path().to_str().unwrap();
     let arguments = Arguments::parse_from(["bonafide", "--data", folder]);
     let (list, _) = import(vec![Source::new("people.json", LISTED.as_bytes())], None).unwrap();
-    arguments.data.list_store().unwrap().put(&list).unwrap();
+    arguments.data.list_store().unwrap().activate(&list).unwrap();
     let lists = Lists::open(&arguments.data).unwrap();
     (dir, lists)
 }
@@ -256,7 +256,7 @@ fn no_way_hides_a_listed_name() {
     let settings = MerchantSettings::default();
     let mut hidden = Vec::new();
     for (way, submitted, documents, expected, source) in rows {
-        let screened = Screened::new(vec![submitted.clone()], &lists, true, &settings)
+        let screened = ScreenedNames::new(vec![submitted.clone()], &lists, true, &settings)
             .and_then(|own| own.with(of_documents(&documents), &lists, true, &settings))
             .unwrap();
         let screening = screened.screening();
@@ -284,7 +284,7 @@ fn a_name_on_a_document_is_screened_with_what_the_document_states() {
         ..typed("Ada", None, "Quill")
     };
     let documents = [passport("QUENTHABAR<<ZOLTAR"), passport("QUENTHABAR<<ZOLTAR")];
-    let screened = Screened::new(vec![submitted], &lists, true, &settings)
+    let screened = ScreenedNames::new(vec![submitted], &lists, true, &settings)
         .and_then(|own| own.with(of_documents(&documents), &lists, true, &settings))
         .unwrap();
     let further = &screened.screening().further_names;
@@ -299,7 +299,7 @@ fn a_name_on_a_document_is_screened_with_what_the_document_states() {
 fn without_lists_further_names_are_not_screened_and_nothing_goes_on() {
     let (_dir, lists) = lists();
     let settings = MerchantSettings::default();
-    let own = Screened::new(vec![typed("Ada", None, "Quill")], &lists, true, &settings).unwrap();
+    let own = ScreenedNames::new(vec![typed("Ada", None, "Quill")], &lists, true, &settings).unwrap();
     for list in lists.store().status().unwrap() {
         lists.store().remove(&list.list).unwrap();
     }

@@ -38,7 +38,7 @@ async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
             seen: None,
         };
         monitoring::insert(tx, scope, &screening).await?;
-        let begun = idempotency::begin(tx, scope, "monitoring", label, b"body", 60_000).await?;
+        let begun = idempotency::claim_key(tx, scope, "monitoring", label, b"body", 60_000).await?;
         let KeyState::Claimed(ticket) = begun else {
             panic!("{begun:?}")
         };
@@ -180,7 +180,7 @@ pub(crate) async fn answers_go_with_their_attempt(bench: Bench) {
         .unwrap();
     let begin = async |key: &str| {
         store::transaction!(bench.db, |tx| -> Result<KeyState, Error> {
-            idempotency::begin(tx, scope, "verify", key, b"body", 60_000).await
+            idempotency::claim_key(tx, scope, "verify", key, b"body", 60_000).await
         })
         .unwrap()
     };

@@ -520,17 +520,14 @@ pub(crate) async fn faces_of_another_model_are_replaced(bench: Bench) {
     };
     let outdated = async |model| {
         let mut conn = bench.read().await;
-        let mut found = faces::people_with_outdated_faces(&mut conn, scope, model)
-            .await
-            .unwrap();
+        let mut found = faces::outdated_people(&mut conn, scope, model).await.unwrap();
         found.sort();
         (found, faces::count_outdated(&mut conn, model).await.unwrap())
     };
-    let model = faces::list_after(&mut bench.read().await, scope, 0, 1)
+    let first = faces::list_after(&mut bench.read().await, scope, 0, 1)
         .await
-        .unwrap()[0]
-        .model
-        .clone();
+        .unwrap();
+    let model = first[0].model.clone();
     assert_eq!(outdated(&model).await, (vec![], 0));
     let mut both = vec![ada, bob];
     both.sort();

@@ -211,7 +211,7 @@ pub(crate) async fn sessions_end_with_the_member(bench: Bench) {
         .await
         .unwrap();
     assert_eq!((members.len(), members[0].disabled_at), (1, Some(START)));
-    let elsewhere = staff::member(&mut bench.read().await, bench.merchant().await.id, ada.id).await;
+    let elsewhere = staff::get_membership(&mut bench.read().await, bench.merchant().await.id, ada.id).await;
     assert_eq!(elsewhere.unwrap(), None);
 }
 
@@ -280,7 +280,7 @@ pub(crate) async fn what_is_to_be_shown_waits_five_minutes(bench: Bench) {
         .unwrap();
     };
     let shown = async || {
-        portal_sessions::shown(&mut bench.read().await, ada.id, id)
+        portal_sessions::page_result(&mut bench.read().await, ada.id, id)
             .await
             .unwrap()
     };

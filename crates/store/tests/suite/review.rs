@@ -243,7 +243,7 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
     );
     assert_eq!(review::count(&mut conn, scope, &all, 100).await.unwrap(), 5);
     assert_eq!(review::count(&mut conn, scope, &all, 3).await.unwrap(), 3);
-    assert_eq!(review::waiting(&mut conn, scope, 4).await.unwrap(), 4);
+    assert_eq!(review::count_pending(&mut conn, scope, 4).await.unwrap(), 4);
     for elsewhere in [
         bench.scope().await,
         Scope {
@@ -256,7 +256,7 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
                 .await
                 .is_empty()
         );
-        assert_eq!(review::waiting(&mut conn, elsewhere, 4).await.unwrap(), 0);
+        assert_eq!(review::count_pending(&mut conn, elsewhere, 4).await.unwrap(), 0);
     }
 }
 

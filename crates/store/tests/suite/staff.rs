@@ -206,7 +206,9 @@ pub(crate) async fn who_is_shut_out_stays_out(bench: Bench) {
         staff::join(tx, other, ada, "owner").await
     });
     assert!(matches!(again, Err(Error::Conflict)), "{again:?}");
-    let membership = staff::member(&mut bench.read().await, other, ada).await.unwrap();
+    let membership = staff::get_membership(&mut bench.read().await, other, ada)
+        .await
+        .unwrap();
     let membership = membership.unwrap();
     assert_eq!(
         (membership.role.as_str(), membership.disabled_at),
@@ -430,13 +432,15 @@ pub(crate) async fn the_operators_trail_is_a_chain_of_its_own(bench: Bench) {
 pub(crate) async fn a_sign_up_waits_for_its_link(bench: Bench) {
     let ask = async |company: &str, most| {
         store::transaction!(bench.db, |tx| -> Result<SignUp, Error> {
-            sign_ups::ask(tx, "Ada@example.com", company, WEEK, most).await
+            sign_ups::create(tx, "Ada@example.com", company, WEEK, most).await
         })
     };
     let asked = ask("Acme", 2).await.unwrap();
     let other = ask("Other", 2).await.unwrap();
     assert!(matches!(ask("Third", 2).await, Err(Error::LimitReached)));
-    let waiting = sign_ups::waiting(&mut bench.read().await, 10).await.unwrap();
+    let waiting = sign_ups::list_unanswered(&mut bench.read().await, 10)
+        .await
+        .unwrap();
     assert_eq!(waiting, [asked.clone(), other.clone()]);
     let make = async |id| {
         store::transaction!(bench.db, |tx| -> Result<Option<SecretString>, Error> {
@@ -450,7 +454,9 @@ pub(crate) async fn a_sign_up_waits_for_its_link(bench: Bench) {
     assert_eq!(find(token.expose_secret()).await.unwrap().company, "Acme");
     assert!(find("nobody's").await.is_none());
     assert_eq!(
-        sign_ups::waiting(&mut bench.read().await, 10).await.unwrap(),
+        sign_ups::list_unanswered(&mut bench.read().await, 10)
+            .await
+            .unwrap(),
         [other]
     );
     let delete = async |id| {

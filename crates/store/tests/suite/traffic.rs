@@ -97,7 +97,7 @@ pub(crate) async fn a_bucket_gives_no_more_than_it_holds(bench: Bench) {
 
 async fn begin(bench: &Bench, scope: Scope, operation: &str, key: &str, body: &[u8]) -> KeyState {
     store::transaction!(bench.db, |tx| -> Result<KeyState, Error> {
-        idempotency::begin(tx, scope, operation, key, body, LEASE_MS).await
+        idempotency::claim_key(tx, scope, operation, key, body, LEASE_MS).await
     })
     .unwrap()
 }
@@ -363,8 +363,8 @@ pub(crate) async fn events_are_claimed_once_and_again_after_their_lease(bench: B
     assert!(claim(&bench, 9).await.is_empty());
 
     let mut tx = bench.db.begin().await.unwrap();
-    outbox::delivered(&mut tx, &claimed[0], 204).await.unwrap();
-    outbox::failed(&mut tx, &claimed[1], Some(500), "HTTP 500", Some(START + 20_000))
+    outbox::mark_delivered(&mut tx, &claimed[0], 204).await.unwrap();
+    outbox::mark_failed(&mut tx, &claimed[1], Some(500), "HTTP 500", Some(START + 20_000))
         .await
         .unwrap();
     tx.commit().await.unwrap();
@@ -373,8 +373,8 @@ pub(crate) async fn events_are_claimed_once_and_again_after_their_lease(bench: B
     assert_eq!(again.len(), 1, "the one whose deliverer died");
     assert_eq!((again[0].id, again[0].tries), (ids[2], 2));
     let mut tx = bench.db.begin().await.unwrap();
-    outbox::delivered(&mut tx, &claimed[2], 200).await.unwrap();
-    outbox::failed(&mut tx, &again[0], None, "410 Gone", None)
+    outbox::mark_delivered(&mut tx, &claimed[2], 200).await.unwrap();
+    outbox::mark_failed(&mut tx, &again[0], None, "410 Gone", None)
         .await
         .unwrap();
     tx.commit().await.unwrap();

@@ -41,9 +41,9 @@ fn approved(registration: ExistingRegistration) -> ExistingRegistration {
 }
 
 /// An account with these registrations. The applicant's label is "ada".
-fn account(all: &[ExistingRegistration]) -> Account {
+fn account(all: &[ExistingRegistration]) -> AccountRegistrations {
     let of_label = all.iter().filter(|one| one.external_user_id == "ada").cloned();
-    Account {
+    AccountRegistrations {
         label_registrations: of_label.collect(),
         people_registrations: all.to_vec(),
     }

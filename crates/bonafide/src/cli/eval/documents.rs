@@ -257,7 +257,11 @@ mod tests {
             ("é", b"\xe9", true, true),
             ("AB", b"A", true, false),
         ] {
-            assert_eq!(holds(text, expected, bytes), same, "{text} {expected:?}");
+            assert_eq!(
+                payload_matches(text, expected, bytes),
+                same,
+                "{text} {expected:?}"
+            );
         }
     }
 

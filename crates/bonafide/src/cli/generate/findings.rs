@@ -10,7 +10,8 @@ use rand::rngs::StdRng;
 use reference::DocumentType;
 use serde_json::json;
 use service::attempt_detail::{
-    Detail, DocumentSeen, FaceSeen, FieldSeen, LineSeen, LivenessSeen, PictureSeen, Seen,
+    Detail, DocumentMeasures, FaceMeasures, FieldComparison, LivenessMeasures, Measures, PictureMeasures,
+    RecordedLine,
 };
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
@@ -217,7 +218,7 @@ pub(super) fn detail(
             .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
         known.collect()
     };
-    let documents = evidence.documents.iter().map(|document| DocumentSeen {
+    let documents = evidence.documents.iter().map(|document| DocumentMeasures {
         document_type: document.document_type.as_str().to_owned(),
         similarity: document.portrait_match.map(|found| found.similarity),
         sides_agree: Some(true),
@@ -232,7 +233,7 @@ pub(super) fn detail(
         visual: said(&document.visual),
     });
     let compared = evidence.comparison.iter().flat_map(|compared| &compared.fields);
-    let fields = compared.map(|compared| FieldSeen {
+    let fields = compared.map(|compared| FieldComparison {
         field: compared.field.clone(),
         source: compared.source.as_str().to_owned(),
         extracted: compared.extracted.clone(),
@@ -268,9 +269,9 @@ pub(super) fn detail(
             ("read".into(), took_ms as f64 * 0.6),
             ("faces".into(), took_ms as f64 * 0.3),
         ]),
-        seen: Seen {
+        seen: Measures {
             pictures,
-            liveness: evidence.selfie.map(|selfie| LivenessSeen {
+            liveness: evidence.selfie.map(|selfie| LivenessMeasures {
                 outcome: json!(if selfie.liveness == Liveness::Live {
                     "live"
                 } else {
@@ -283,26 +284,26 @@ pub(super) fn detail(
             }),
             documents: documents.collect(),
             fields: fields.collect(),
-            ..Seen::default()
+            ..Measures::default()
         },
         ..Detail::default()
     }
 }
 
 /// An image for which only measurements exist, because invented applicants have no files.
-fn picture(rng: &mut StdRng, lines: &[String]) -> PictureSeen {
-    let line = |(place, text): (usize, &String)| LineSeen {
+fn picture(rng: &mut StdRng, lines: &[String]) -> PictureMeasures {
+    let line = |(place, text): (usize, &String)| RecordedLine {
         bounds: [0.35, 0.2 + 0.1 * place as f32, 0.4, 0.05],
         text: text.clone(),
         confidence: 0.97,
         mrz: false,
     };
-    PictureSeen {
+    PictureMeasures {
         state: "processed".into(),
         format: "image/jpeg".into(),
         width: 1_600,
         height: 1_000,
-        faces: vec![FaceSeen {
+        faces: vec![FaceMeasures {
             bounds: [0.1, 0.3, 0.2, 0.4],
             score: rng.random_range(0.8..1.0),
             significant: true,
@@ -310,6 +311,6 @@ fn picture(rng: &mut StdRng, lines: &[String]) -> PictureSeen {
             issues: Vec::new(),
         }],
         lines: lines.iter().enumerate().map(line).collect(),
-        ..PictureSeen::default()
+        ..PictureMeasures::default()
     }
 }

@@ -148,7 +148,7 @@ async fn places(db: &store::Db, scope: Scope) -> anyhow::Result<Places> {
                 let file = file.as_object().context("a Flow is an object")?;
                 service::flows::create(db, scope, file)
                     .await
-                    .and_then(service::flows::Saved::flow)
+                    .and_then(service::flows::SaveOutcome::flow)
                     .map_err(|reason| anyhow!(reason))?
             }
         };

@@ -104,7 +104,7 @@ async fn a_full_disk_refuses_writes_and_recovers() {
     until_ready(&server, "database", false).await;
     until_ready(&server, "objects", false).await;
     for part in ["database", "objects"] {
-        let (_, detail) = server.part(part).await;
+        let (_, detail) = server.readiness_part(part).await;
         assert!(detail.contains("disk is full"), "{part}: {detail}");
     }
 

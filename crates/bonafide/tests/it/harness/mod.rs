@@ -250,7 +250,7 @@ impl Server {
     }
 
     /// A part of the response of `/readyz`: whether it is ready, and the details.
-    pub(crate) async fn part(&self, name: &str) -> (bool, String) {
+    pub(crate) async fn readiness_part(&self, name: &str) -> (bool, String) {
         let ready = self
             .http
             .get(format!("{}/readyz", self.base))
@@ -422,7 +422,7 @@ impl Server {
 
     /// Waits until the engines are loaded.
     pub(crate) async fn engines(&self) {
-        eventually(async || match self.part("engines").await {
+        eventually(async || match self.readiness_part("engines").await {
             (true, _) => Ok(()),
             (false, detail) => Err(format!("the engines did not load: {detail}")),
         })

@@ -4,7 +4,7 @@
 use portal::routes::Row;
 use portal::table;
 use reqwest::Method;
-use service::permissions::{Action, Role, Who, may};
+use service::permissions::{Action, Grantee, Role, may};
 
 use super::{Answer, Browser};
 use crate::harness::{Server, on_both};
@@ -79,7 +79,7 @@ on_both!(a_suspended_accounts_staff_only_look, |backend| {
         if ENDS_THE_SESSION.contains(&row.path) {
             continue;
         }
-        let is_work = matches!(row.action.who(), Who::Roles(_)) && row.method == Method::POST;
+        let is_work = matches!(row.action.who(), Grantee::Roles(_)) && row.method == Method::POST;
         let refused = is_work && row.path != "/portal/mode";
         if !refused && !may(Some(Role::Owner), false, row.action) {
             continue;
@@ -105,7 +105,7 @@ on_both!(operators_see_no_account, |backend| {
         let what = format!("{} {} {}: {}", row.method, row.path, answer.status, answer.body);
         match row.action.who() {
             // Without an account there is nothing to show, so the page leads to the choice of one.
-            Who::Roles(_) => assert_eq!(answer.location.as_deref(), Some("/portal/account"), "{what}"),
+            Grantee::Roles(_) => assert_eq!(answer.location.as_deref(), Some("/portal/account"), "{what}"),
             _ => assert!(![401, 403, 500].contains(&answer.status), "{what}"),
         }
     }

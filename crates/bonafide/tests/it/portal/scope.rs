@@ -8,7 +8,7 @@ use portal::routes::Row;
 use portal::table;
 use reqwest::Method;
 use serde_json::{Value, json};
-use service::permissions::{Action, Who};
+use service::permissions::{Action, Grantee};
 
 use super::Browser;
 use crate::harness::{Backend, Key, Server, on_both};
@@ -18,7 +18,7 @@ fn belongs_to_no_account(row: &Row) -> bool {
     // One-time links are for their recipients, and the console is for the installation. The tests of accounts
     // cover members' own sessions.
     row.action == Action::Public
-        || row.action.who() == Who::Operators
+        || row.action.who() == Grantee::Operators
         || row.path.starts_with("/portal/join/")
         || row.path.starts_with("/portal/account/")
 }
@@ -83,7 +83,7 @@ async fn crawl(browser: &Browser, rows: &[Row]) -> BTreeSet<String> {
     let mut waiting: Vec<String> = rows
         .iter()
         .filter(|row| {
-            row.method == Method::GET && !row.path.contains('{') && row.action.who() != Who::Operators
+            row.method == Method::GET && !row.path.contains('{') && row.action.who() != Grantee::Operators
         })
         .map(|row| row.path.to_owned())
         .collect();

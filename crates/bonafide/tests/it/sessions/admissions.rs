@@ -33,7 +33,7 @@ on_both!(a_poller_reads_pending_until_the_attempt_is_settled, |backend| {
     let session = account.session("passport", "ada").await;
     let time_is_up = async {
         until(server, IN_FLIGHT, 1).await;
-        session.time_is_up().await;
+        session.expire_sessions().await;
     };
     let is_answered = AtomicBool::new(false);
     let attempt = async {
@@ -46,7 +46,7 @@ on_both!(a_poller_reads_pending_until_the_attempt_is_settled, |backend| {
         let mut last_look = false;
         while !last_look {
             last_look = is_answered.load(Ordering::SeqCst);
-            let (status, ..) = session.stands().await;
+            let (status, ..) = session.state().await;
             if read.last() != Some(&status) {
                 read.push(status);
             }
@@ -56,7 +56,7 @@ on_both!(a_poller_reads_pending_until_the_attempt_is_settled, |backend| {
     let ((status, body), read, ()) = tokio::join!(attempt, poller, time_is_up);
     assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
     assert_eq!(read, ["pending", "success"]);
-    session.assert_stands("success", 1, "done").await;
+    session.assert_state("success", 1, "done").await;
     assert_eq!(server.count(IN_FLIGHT).await, 0);
 });
 
@@ -72,9 +72,9 @@ on_both!(
             }
         };
         hangs_up.await;
-        session.time_is_up().await;
+        session.expire_sessions().await;
         until(&account.server, IN_FLIGHT, 0).await;
-        let (status, attempts, stage) = session.stands().await;
+        let (status, attempts, stage) = session.state().await;
         // A recording that has begun is completed, although the client disconnected.
         let recorded = account.server.count("select count(*) from attempts").await;
         let expected = if recorded == 1 {

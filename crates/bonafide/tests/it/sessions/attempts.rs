@@ -62,7 +62,7 @@ on_both!(a_session_passes, |backend| {
     assert_eq!((status, &first["success"]), (200, &json!(false)), "{first}");
     assert_eq!(first["idvResult"]["sdkStatus"], "declined");
     assert_eq!(first["idvResult"]["sessionId"], session.id.as_str());
-    session.assert_stands("pending", 1, "open").await;
+    session.assert_state("pending", 1, "open").await;
     assert_eq!(session.poll().await["result"], "{}", "it decided nothing");
 
     let (status, second) = session
@@ -144,13 +144,13 @@ on_both!(attempts_run_out, |backend| {
     ] {
         assert!(session.send(session.form(refused)).await.0 >= 400);
     }
-    session.assert_stands("pending", 0, "open").await;
+    session.assert_state("pending", 0, "open").await;
     for attempt in 1..=2 {
         assert_eq!(session.attempt("SANDBOX-2509").await.0, 200);
-        session.assert_stands("pending", attempt, "open").await;
+        session.assert_state("pending", attempt, "open").await;
     }
     let (_, last) = session.attempt("SANDBOX-2507").await;
-    session.assert_stands("failed", 3, "done").await;
+    session.assert_state("failed", 3, "done").await;
     let polled = session.poll().await;
     let result: Value = serde_json::from_str(polled["result"].as_str().unwrap()).unwrap();
     assert_eq!(result, last, "the last attempt decided");
@@ -176,7 +176,7 @@ on_both!(two_last_attempts_at_once_are_one, |backend| {
             (200, 400) | (401, 200) => {}
             other => panic!("{other:?}: {first:?} {second:?}"),
         }
-        session.assert_stands("failed", 1, "done").await;
+        session.assert_state("failed", 1, "done").await;
     }
     assert_eq!(account.server.count("select count(*) from attempts").await, 5);
     assert_eq!(
@@ -224,8 +224,8 @@ on_both!(a_bearer_call_belongs_to_its_session, |backend| {
         (status, &body["errors"]),
         (400, &json!(["externalUserId - differs from the session's"]))
     );
-    session.assert_stands("pending", 0, "open").await;
-    other.assert_stands("pending", 0, "open").await;
+    session.assert_state("pending", 0, "open").await;
+    other.assert_state("pending", 0, "open").await;
 
     let server = &account.server;
     for (path, status) in [
@@ -331,7 +331,7 @@ on_both!(a_session_id_with_a_key_must_agree, |backend| {
         assert_eq!(got, status, "{changes}: {body}");
         assert!(body.to_string().contains(text), "{changes}: {body}");
     }
-    session.assert_stands("pending", 0, "open").await;
+    session.assert_state("pending", 0, "open").await;
     let capitals = json!({"sessionId": session.id.to_uppercase(), "lastName": "SANDBOX-2509"});
     let (status, body) = send(key, capitals).await;
     assert_eq!(
@@ -340,10 +340,10 @@ on_both!(a_session_id_with_a_key_must_agree, |backend| {
         "{body}"
     );
     assert_eq!(body["idvResult"]["sdkStatus"], "declined");
-    session.assert_stands("pending", 1, "open").await;
+    session.assert_state("pending", 1, "open").await;
     let (status, _) = send(key, json!({})).await;
     assert_eq!(status, 200);
-    session.assert_stands("success", 2, "done").await;
+    session.assert_state("success", 2, "done").await;
     let (_, resolved) = server
         .get("/v2/reports/applicants/byExternalUserId/ada", key)
         .await;
@@ -360,10 +360,10 @@ on_both!(a_reviewer_decides_beyond_the_tokens_life, |backend| {
         let session = account.session("data-only", decision).await;
         let (_, body) = session.attempt("SANDBOX-2702").await;
         assert_eq!(body["idvResult"]["sdkStatus"], "pending", "{body}");
-        session.assert_stands("pending", 1, "in_review").await;
+        session.assert_state("pending", 1, "in_review").await;
         assert_eq!(session.poll().await["completed_at"], Value::Null);
-        session.time_is_up().await;
-        session.assert_stands("pending", 1, "in_review").await;
+        session.expire_sessions().await;
+        session.assert_state("pending", 1, "in_review").await;
         assert_eq!(session.attempt("Quill").await.0, 401, "the token has expired");
         let result =
             |polled: &Value| -> Value { serde_json::from_str(polled["result"].as_str().unwrap()).unwrap() };
@@ -373,7 +373,7 @@ on_both!(a_reviewer_decides_beyond_the_tokens_life, |backend| {
         let waiting: Value = serde_json::from_str(&waiting).unwrap();
         let log_id = waiting["logId"].to_string();
         account.server.review(decision, &waiting);
-        session.assert_stands(status, 1, "done").await;
+        session.assert_state(status, 1, "done").await;
         let polled = session.poll().await;
         assert!(polled["duration_seconds"].as_f64().unwrap() >= 600.0);
         let decided = result(&polled);
@@ -384,14 +384,14 @@ on_both!(a_reviewer_decides_beyond_the_tokens_life, |backend| {
         assert_eq!(without, body);
 
         account.server.bonafide(&["review", "reopen", &log_id]);
-        session.assert_stands(status, 1, "done").await;
+        session.assert_state(status, 1, "done").await;
         let opposite = if decision == "approve" {
             "decline"
         } else {
             "approve"
         };
         account.server.review(opposite, &waiting);
-        session.assert_stands(status, 1, "done").await;
+        session.assert_state(status, 1, "done").await;
         assert_eq!(
             session.poll().await["completed_at"],
             polled["completed_at"],
@@ -405,11 +405,11 @@ on_both!(a_retry_while_in_review_decides_only_by_passing, |backend| {
     let session = account.session("data-only", "ada").await;
     let (_, reviewed) = session.attempt("SANDBOX-2702").await;
     session.attempt("SANDBOX-2509").await;
-    session.assert_stands("pending", 2, "in_review").await;
+    session.assert_state("pending", 2, "in_review").await;
     let result: Value = serde_json::from_str(session.poll().await["result"].as_str().unwrap()).unwrap();
     assert_eq!(result, reviewed);
     assert_eq!(session.attempt("Quill").await.0, 200);
-    session.assert_stands("success", 3, "done").await;
+    session.assert_state("success", 3, "done").await;
 });
 
 on_both!(time_ends_sessions, |backend| {
@@ -417,9 +417,9 @@ on_both!(time_ends_sessions, |backend| {
     let idle = account.session("data-only", "idle").await;
     let failed = account.session("data-only", "failed").await;
     let (_, answer) = failed.attempt("SANDBOX-2509").await;
-    idle.time_is_up().await;
-    idle.assert_stands("expired", 0, "done").await;
-    failed.assert_stands("failed", 1, "done").await;
+    idle.expire_sessions().await;
+    idle.assert_state("expired", 0, "done").await;
+    failed.assert_state("failed", 1, "done").await;
     let polled = failed.poll().await;
     let result: Value = serde_json::from_str(polled["result"].as_str().unwrap()).unwrap();
     assert_eq!((result, &polled["duration_seconds"]), (answer, &json!(600.0)));
@@ -437,5 +437,5 @@ on_both!(time_ends_sessions, |backend| {
             .multipart(form);
         assert_eq!(request.send().await.unwrap().status(), 400);
     }
-    idle.assert_stands("expired", 0, "done").await;
+    idle.assert_state("expired", 0, "done").await;
 });

@@ -272,7 +272,7 @@ on_both!(what_a_link_leads_to_may_be_gone, |backend| {
     );
     let (status, body) = session.attempt("Quill").await;
     assert_eq!((status, &body["message"]), (404, &json!("Flow not found")));
-    session.assert_stands("pending", 1, "open").await;
+    session.assert_state("pending", 1, "open").await;
 
     account.regroup().await;
     let other = account.link("data-only", "ada").await;

@@ -150,7 +150,7 @@ impl Session<'_> {
     }
 
     /// The session's `status`, `attempts` and `stage`.
-    async fn stands(&self) -> (String, i64, String) {
+    async fn state(&self) -> (String, i64, String) {
         let body = self.poll().await;
         let metadata = &body["metadata"];
         (
@@ -160,12 +160,12 @@ impl Session<'_> {
         )
     }
 
-    async fn assert_stands(&self, status: &str, attempts: i64, stage: &str) {
-        assert_eq!(self.stands().await, (status.into(), attempts, stage.into()));
+    async fn assert_state(&self, status: &str, attempts: i64, stage: &str) {
+        assert_eq!(self.state().await, (status.into(), attempts, stage.into()));
     }
 
     /// Makes ten minutes pass for the server's sessions.
-    async fn time_is_up(&self) {
+    async fn expire_sessions(&self) {
         // The lease of an attempt in progress does not expire.
         let sql = "update sessions set created_at = created_at - 600000, expires_at = expires_at - 600000,
                        admitted_until = case when in_flight = 0 then admitted_until - 600000 else admitted_until end";

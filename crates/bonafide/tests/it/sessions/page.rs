@@ -24,7 +24,7 @@ on_both!(a_page_repeats_its_upload_safely, |backend| {
         "even though the session has ended"
     );
     assert_eq!(send(&session, json!({"lastName": "Other"})).await.0, 422);
-    session.assert_stands("success", 1, "done").await;
+    session.assert_state("success", 1, "done").await;
     let (status, theirs, replayed) = send(&other, json!({})).await;
     assert_eq!(
         (status, replayed),
@@ -140,7 +140,7 @@ async fn a_liveness_flow_wants_its_challenge_from_a_page() {
         (200, &json!([2105])),
         "{body}"
     );
-    session.assert_stands("pending", 1, "open").await;
+    session.assert_state("pending", 1, "open").await;
     let with_key = account
         .server
         .request(Method::POST, VERIFY, &account.key)
@@ -158,7 +158,7 @@ on_both!(each_session_has_its_own_rate_limit, |backend| {
     }
     let (status, body) = first.attempt("SANDBOX-2509").await;
     assert_eq!((status, &body["success"]), (429, &json!(false)), "{body}");
-    first.assert_stands("pending", 2, "open").await;
+    first.assert_state("pending", 2, "open").await;
     assert_eq!(second.attempt("SANDBOX-2509").await.0, 200);
 });
 

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn sent(pairs: &[(&str, &str)]) -> Sent {
-    Sent(
+fn sent(pairs: &[(&str, &str)]) -> FormFields {
+    FormFields(
         pairs
             .iter()
             .map(|(key, value)| ((*key).into(), (*value).into()))
@@ -12,7 +12,7 @@ fn sent(pairs: &[(&str, &str)]) -> Sent {
 }
 
 /// The fields that a browser sends if nobody edits the form.
-fn unchanged(body: &Object) -> Sent {
+fn unchanged(body: &Object) -> FormFields {
     let form = FlowForm::new(body.clone());
     let mut pairs: Vec<(String, String)> = Vec::new();
     let mut put = |name: &str, value: &str| pairs.push((name.into(), value.into()));
@@ -67,7 +67,7 @@ fn unchanged(body: &Object) -> Sent {
             }
         }
     }
-    Sent(pairs)
+    FormFields(pairs)
 }
 
 fn rich() -> Object {

@@ -15,7 +15,7 @@ use store::{Conn, Error, Scope};
 use uuid::Uuid;
 
 use super::App;
-use super::not_again::NotAgain;
+use super::replay_error::ReplayError;
 use crate::labels::AccountLabels;
 use crate::problem::Problem;
 
@@ -39,12 +39,12 @@ pub struct Evidence {
     pub picture: Picture,
     /// The labels of the addresses that counted; `None` if an earlier version stored the evidence.
     #[serde(default)]
-    pub labels: Option<Vec<Said>>,
+    pub labels: Option<Vec<AddressLabel>>,
 }
 
 /// A label of an address, as one source states it.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Said {
+pub struct AddressLabel {
     /// The address, in canonical form.
     pub address: String,
     /// Whether it comes from the account's own address book.
@@ -67,7 +67,7 @@ impl Evidence {
             score: screen.score.value(),
             exposures: serde_json::to_value(screen.detail.exposures()).map_err(Problem::internal)?,
             picture,
-            labels: Some(said(request, labels, screen)),
+            labels: Some(collect_labels(request, labels, screen)),
         })
     }
 
@@ -79,14 +79,14 @@ impl Evidence {
         conn: &mut Conn,
         scope: Scope,
         screening: &Screening,
-    ) -> Result<Result<Evidence, NotAgain>, Error> {
+    ) -> Result<Result<Evidence, ReplayError>, Error> {
         if screening.score.is_none() {
-            return Ok(Err(NotAgain::NoScore));
+            return Ok(Err(ReplayError::NoScore));
         }
         let kept = monitoring::evidence(conn, scope, screening.id).await?;
         Ok(match kept {
-            None => Err(NotAgain::Vendor),
-            Some(kept) => serde_json::from_str(&kept).map_err(|_| NotAgain::Unreadable),
+            None => Err(ReplayError::Vendor),
+            Some(kept) => serde_json::from_str(&kept).map_err(|_| ReplayError::Unreadable),
         })
     }
 
@@ -108,7 +108,7 @@ impl Evidence {
 
 /// The labels of the screened address, of its holder's other addresses, and of all parties that absorbed
 /// money.
-fn said(request: &Request<'_>, labels: &AccountLabels, screen: &Screen) -> Vec<Said> {
+fn collect_labels(request: &Request<'_>, labels: &AccountLabels, screen: &Screen) -> Vec<AddressLabel> {
     let own = match request.subject {
         Subject::Address(address) => Some(address),
         Subject::Transaction(_) => None,
@@ -128,9 +128,9 @@ fn said(request: &Request<'_>, labels: &AccountLabels, screen: &Screen) -> Vec<S
         .filter(|address| seen.insert(*address))
         .flat_map(|address| {
             let known = labels.labels(request.chain, address, request.at);
-            known.into_iter().map(|label| Said {
+            known.into_iter().map(|label| AddressLabel {
                 address: address.to_owned(),
-                own: labels.is_own(request.chain, address, request.at, &label),
+                own: labels.is_in_book(request.chain, address, request.at, &label),
                 label,
             })
         })
@@ -140,7 +140,7 @@ fn said(request: &Request<'_>, labels: &AccountLabels, screen: &Screen) -> Vec<S
 
 /// A filter for screenings.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct ScreeningFilter<'a> {
     /// Only screenings of this address or transaction, in any of its forms.
     pub text: Option<&'a str>,
     /// Only on this chain.
@@ -173,7 +173,12 @@ pub async fn find(app: &App, scope: Scope, id: Uuid) -> Result<Option<Screening>
 ///
 /// # Errors
 /// When the store fails.
-pub async fn list(app: &App, scope: Scope, wanted: &Wanted<'_>, limit: u16) -> Result<Page, Problem> {
+pub async fn list(
+    app: &App,
+    scope: Scope,
+    wanted: &ScreeningFilter<'_>,
+    limit: u16,
+) -> Result<Page, Problem> {
     Ok(page(&mut app.db.read().await?, scope, wanted, limit).await?)
 }
 
@@ -181,7 +186,12 @@ pub async fn list(app: &App, scope: Scope, wanted: &Wanted<'_>, limit: u16) -> R
 ///
 /// # Errors
 /// When the store fails.
-pub async fn page(conn: &mut Conn, scope: Scope, wanted: &Wanted<'_>, limit: u16) -> Result<Page, Error> {
+pub async fn page(
+    conn: &mut Conn,
+    scope: Scope,
+    wanted: &ScreeningFilter<'_>,
+    limit: u16,
+) -> Result<Page, Error> {
     let nothing = Page {
         screenings: Vec::new(),
         next: None,

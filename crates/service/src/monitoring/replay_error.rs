@@ -4,7 +4,7 @@ use chain::source::SourceError;
 
 /// Why a decision cannot be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAgain {
+pub enum ReplayError {
     /// The screening had no score.
     #[error("this screening has no score: there was no answer then")]
     NoScore,
@@ -34,20 +34,20 @@ pub enum NotAgain {
     Source(#[from] SourceError),
 }
 
-impl NotAgain {
+impl ReplayError {
     /// The reason's name in the audit trail and in text keys.
     pub fn word(&self) -> &'static str {
         match self {
-            NotAgain::NoScore => "no_score",
-            NotAgain::Vendor => "vendor",
-            NotAgain::Unreadable => "unreadable",
-            NotAgain::ProfileGone => "profile_gone",
-            NotAgain::ProfileUnreadable => "profile_unreadable",
-            NotAgain::NoLabels(_) => "no_labels",
-            NotAgain::SourceGone(_) => "source_gone",
-            NotAgain::Behind(_) => "behind",
-            NotAgain::Source(SourceError::TimedOut | SourceError::Budget) => "timed_out",
-            NotAgain::Source(_) => "source_failed",
+            ReplayError::NoScore => "no_score",
+            ReplayError::Vendor => "vendor",
+            ReplayError::Unreadable => "unreadable",
+            ReplayError::ProfileGone => "profile_gone",
+            ReplayError::ProfileUnreadable => "profile_unreadable",
+            ReplayError::NoLabels(_) => "no_labels",
+            ReplayError::SourceGone(_) => "source_gone",
+            ReplayError::Behind(_) => "behind",
+            ReplayError::Source(SourceError::TimedOut | SourceError::Budget) => "timed_out",
+            ReplayError::Source(_) => "source_failed",
         }
     }
 }

@@ -15,14 +15,14 @@ pub const MOST_REASONS: i64 = 50;
 ///
 /// # Errors
 /// [`Error::LimitReached`] beyond [`MOST_VIEWS`].
-pub async fn keep_view(db: &Db, merchant_id: Uuid, staff_id: Uuid, view: &SavedView) -> Result<(), Error> {
+pub async fn save_view(db: &Db, merchant_id: Uuid, staff_id: Uuid, view: &SavedView) -> Result<(), Error> {
     store::transaction!(db, |tx| -> Result<(), Error> {
         saved_views::put(tx, merchant_id, staff_id, view, MOST_VIEWS).await
     })
 }
 
 /// Deletes a view.
-pub async fn forget_view(db: &Db, merchant_id: Uuid, staff_id: Uuid, name: &str) -> Result<(), Error> {
+pub async fn delete_view(db: &Db, merchant_id: Uuid, staff_id: Uuid, name: &str) -> Result<(), Error> {
     store::transaction!(db, |tx| -> Result<(), Error> {
         saved_views::remove(tx, merchant_id, staff_id, name).await
     })
