@@ -1,7 +1,7 @@
 //! Use cases of Flows. `verification::flow` and `verification::flow_body` have the rules, `store::flows` the
 //! SQL.
 
-mod from_file;
+pub mod from_file;
 
 use serde_json::{Map, Value, json};
 use store::audit::{self, Entry};
@@ -13,7 +13,6 @@ use verification::four_eyes::{
     Act, Defaults, FourEyesScope, Weakening, flow_weakenings, needs_second_person,
 };
 
-pub use self::from_file::{create, update_from_file};
 use super::actor::By;
 use super::four_eyes::{self, Change, ChangedValue};
 use super::{App, merchants};

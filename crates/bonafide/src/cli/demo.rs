@@ -151,7 +151,7 @@ async fn make(app: &App) -> anyhow::Result<Demo> {
         let content = flow.as_object().context("a Flow is an object")?;
         made.insert(
             name.to_owned(),
-            flows::create(&app.db, scope, content)
+            flows::from_file::create(&app.db, scope, content)
                 .await
                 .and_then(flows::SaveOutcome::flow)
                 .map_err(|reason| anyhow::anyhow!(reason))?

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 use service::config::DataConfig;
-use service::flows::{self, SaveOutcome};
+use service::flows::{SaveOutcome, from_file};
 use store::Scope;
 use uuid::Uuid;
 
@@ -78,10 +78,10 @@ pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
     block_on(async {
         let db = data::open(&command.data).await?.db;
         let (file, made) = match &command.action {
-            Action::Create(file) => (file, flows::create(&db, file.scope(), &file.read()?).await),
+            Action::Create(file) => (file, from_file::create(&db, file.scope(), &file.read()?).await),
             Action::Update { flow, file } => (
                 file,
-                flows::update_from_file(&db, file.scope(), *flow, &file.read()?).await,
+                from_file::update_from_file(&db, file.scope(), *flow, &file.read()?).await,
             ),
         };
         let flow_id = match made.map_err(Unusable)? {

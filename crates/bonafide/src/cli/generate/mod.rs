@@ -146,7 +146,7 @@ async fn places(db: &store::Db, scope: Scope) -> anyhow::Result<Places> {
             None => {
                 file["name"] = json!(name);
                 let file = file.as_object().context("a Flow is an object")?;
-                service::flows::create(db, scope, file)
+                service::flows::from_file::create(db, scope, file)
                     .await
                     .and_then(service::flows::SaveOutcome::flow)
                     .map_err(|reason| anyhow!(reason))?
