@@ -1,8 +1,6 @@
 # Common tasks of this repository. `make help` lists them.
 
 CARGO ?= cargo
-MODELS := models/manifest.json
-SPECIMENS := specimens/index.json
 DATA ?= data
 
 .PHONY: help run dist test test-all check models specimens bench fuzz clean-data
@@ -10,17 +8,19 @@ DATA ?= data
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-run: models ## Build, bring models and specimens, and serve the sandbox on http://localhost:8080
-	$(CARGO) build --release --package bonafide --package xtask
-	target/release/xtask specimens --out specimens --models models
-	target/release/bonafide serve --demo --data $(DATA)
+run: ## Build, bring models and specimens, and serve the sandbox on http://localhost:8080
+	scripts/prepare models
+	$(CARGO) build --profile quick --package bonafide --package xtask
+	target/quick/xtask models --out models
+	target/quick/xtask specimens --out specimens --models models
+	target/quick/bonafide serve --demo --data $(DATA)
 
 dist: ## Build what is packaged, with ThinLTO: target/dist/bonafide
 	$(CARGO) build --profile dist --package bonafide
 
 models: ## Bring, convert and check the models (idempotent)
 	scripts/prepare models
-	$(CARGO) run --quiet $(if $(filter run,$(MAKECMDGOALS)),--release) --package xtask -- models --out models
+	$(CARGO) run --quiet --package xtask -- models --out models
 
 specimens: models ## Render the specimen documents and selfies (idempotent)
 	$(CARGO) run --quiet --package xtask -- specimens --out specimens --models models
