@@ -28,7 +28,7 @@ use store::monitoring::Screening;
 use uuid::Uuid;
 use verification::risk_assessment::RiskAssessment;
 
-use self::formatting::{outcome, score};
+use self::formatting::{assessment, outcome, score};
 use super::filters::Filters;
 use super::page::{self, Page};
 use super::routes::Routes;
@@ -147,15 +147,6 @@ impl ListPage {
 fn verdict(screening: &Screening) -> RiskAssessment {
     let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
     assessment(screening, &answer["exposures"])
-}
-
-/// Interprets a stored screening, whose exposures are in its response or in its evidence.
-fn assessment(screening: &Screening, exposures: &Value) -> RiskAssessment {
-    let coverage = screening
-        .seen
-        .as_ref()
-        .map(|(name, bound)| (name.as_str(), *bound));
-    RiskAssessment::of_stored(screening.score, coverage, exposures)
 }
 
 async fn list(
