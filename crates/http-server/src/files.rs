@@ -118,8 +118,8 @@ pub fn get_or_prepare(name: &str, stamp: &str, prepare: impl FnOnce() -> File) -
     }
 }
 
-/// [`get_or_prepare`] for a preparation that can fail. The cache has one entry per file name, so its memory is
-/// bounded.
+/// [`get_or_prepare`] for a preparation that can fail. The cache has one entry per file name, so its memory
+/// is bounded.
 ///
 /// # Errors
 /// Those of `prepare`.

@@ -281,8 +281,8 @@ pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, 
 }
 
 /// As [`with_settings`], for a repair by the command line. Settings that are no object, or name a member
-/// twice, are replaced as a whole. The changes must then name every member of `DECIDING_MEMBERS`, because no default
-/// may replace a lost one.
+/// twice, are replaced as a whole. The changes must then name every member of `DECIDING_MEMBERS`, because no
+/// default may replace a lost one.
 pub fn repaired_settings(merchant: &Merchant, changes: &[String]) -> Result<String, Vec<String>> {
     let stored = match object(&merchant.settings) {
         Ok(object) if !is_ambiguous(merchant) => return apply_changes(object, changes),

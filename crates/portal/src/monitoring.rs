@@ -28,7 +28,7 @@ use store::monitoring::Screening;
 use uuid::Uuid;
 use verification::risk_assessment::RiskAssessment;
 
-use self::formatting::{assessment, outcome, score};
+use self::formatting::{outcome, score};
 use super::filters::Filters;
 use super::page::{self, Page};
 use super::routes::Routes;
@@ -146,7 +146,7 @@ impl ListPage {
 /// The conclusion that a row of the list may show.
 fn verdict(screening: &Screening) -> RiskAssessment {
     let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
-    assessment(screening, &answer["exposures"])
+    monitoring::assess(screening, &answer["exposures"])
 }
 
 async fn list(

@@ -137,9 +137,9 @@ impl Signature {
         Signature(counts)
     }
 
-    /// A lower bound, in tenths, for the edit distance of two words with these signatures. Changing the count of a
-    /// vowel class costs at least two tenths. Changing consonant counts costs at least three tenths each and six in
-    /// total.
+    /// A lower bound, in tenths, for the edit distance of two words with these signatures. Changing the count
+    /// of a vowel class costs at least two tenths. Changing consonant counts costs at least three tenths each
+    /// and six in total.
     pub(crate) fn least_cost(&self, other: &Signature) -> u16 {
         let differs = |i: usize| u16::from(self.0[i].abs_diff(other.0[i]));
         let consonants = 3 * (5..16).map(differs).sum::<u16>();
@@ -203,8 +203,8 @@ fn one_slip(a: &[u8], b: &[u8]) -> bool {
     a.len().max(b.len()) - same_end <= 3
 }
 
-/// Similarity if a word is Arabic or Hebrew, which omit short vowels. Two such words compare by spelling. Against
-/// another alphabet, consonants count, and long vowels, which are romanised as `y`, `w` and `a`.
+/// Similarity if a word is Arabic or Hebrew, which omit short vowels. Two such words compare by spelling.
+/// Against another alphabet, consonants count, and long vowels, which are romanised as `y`, `w` and `a`.
 fn abjad_similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     if a.script == b.script {
         let limit = budget(a.text.len().min(b.text.len()) + 1);

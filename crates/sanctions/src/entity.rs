@@ -402,8 +402,8 @@ pub(crate) fn push_unique(values: &mut Vec<String>, value: &str) {
     }
 }
 
-/// Adds a value unless it is already present. Beyond [`MAX_SEARCHED_VALUES`] values, [`Entity::settle`] removes the
-/// duplicates.
+/// Adds a value unless it is already present. Beyond [`MAX_SEARCHED_VALUES`] values, [`Entity::settle`]
+/// removes the duplicates.
 pub(crate) fn add_unique<T: PartialEq>(values: &mut Vec<T>, value: T) {
     if values.len() >= MAX_SEARCHED_VALUES || !values.contains(&value) {
         values.push(value);

@@ -26,7 +26,7 @@ use verification::risk_assessment::TraceCoverage;
 pub use self::profiles::{ReadProfileError, SetProfileError, profile, set_profile};
 pub use self::replay::{Change, Decision, Replay, replay_screening};
 pub use self::replay_error::ReplayError;
-pub use self::stored_screenings::{AddressLabel, Evidence, page};
+pub use self::stored_screenings::{AddressLabel, Evidence, assess, page};
 pub use self::stored_screenings::{Page, ScreeningFilter, find, list, picture};
 use super::labels::{self, LabelsUnavailable};
 use super::{App, Shared};

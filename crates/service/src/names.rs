@@ -3,9 +3,9 @@
 //! (`docs/decisions/0022-names-that-are-screened.md`).
 //!
 //! The earlier names are certain only inside the account's serial step, which finds the person.
-//! [`load_earlier_names`] therefore reads and screens them before the step, for the person whose face is nearest
-//! then. [`check_names_in_step`] only compares: if the person or the person's attempts have changed in between, the step
-//! ends and the caller begins again.
+//! [`load_earlier_names`] therefore reads and screens them before the step, for the person whose face is
+//! nearest then. [`check_names_in_step`] only compares: if the person or the person's attempts have changed
+//! in between, the step ends and the caller begins again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -178,7 +178,8 @@ pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &KeyLease, lease_ms: i64) 
 /// Stores the response until 24 hours after the request began.
 ///
 /// # Errors
-/// [`Error::LeaseLost`] if another request has taken over the lease. The caller must roll the transaction back.
+/// [`Error::LeaseLost`] if another request has taken over the lease. The caller must roll the transaction
+/// back.
 pub async fn complete(
     tx: &mut Tx,
     scope: Scope,

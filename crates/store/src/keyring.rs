@@ -6,8 +6,8 @@
 //! person's wrapped key erases everything below it.
 //!
 //! Sealed bytes are `version (1) | id of the sealing key (4, big-endian) | nonce (12) | AES-256-GCM-SIV
-//! ciphertext and tag`. The associated data are the context ([`SealContext`]), so ciphertext that was moved to
-//! another row does not open.
+//! ciphertext and tag`. The associated data are the context ([`SealContext`]), so ciphertext that was moved
+//! to another row does not open.
 
 mod data_key;
 

@@ -1,6 +1,6 @@
-//! Interprets a crypto risk score (`docs/operators/risk-scores.md`). Only this module distinguishes "nothing was found" from "nothing is known". A low
-//! score is called low only if so much of the money was traced that the rest could not raise it much. Pure
-//! functions.
+//! Interprets a crypto risk score (`docs/operators/risk-scores.md`). Only this module distinguishes "nothing
+//! was found" from "nothing is known". A low score is called low only if so much of the money was traced that
+//! the rest could not raise it much. Pure functions.
 
 use serde_json::Value;
 
@@ -109,8 +109,8 @@ impl RiskAssessment {
         }
     }
 
-    /// Interprets a stored screening from its score, its coverage column (name and upper bound of the score) and
-    /// its `exposures`. Earlier versions stored the coverage in `exposures` only.
+    /// Interprets a stored screening from its score, its coverage column (name and upper bound of the score)
+    /// and its `exposures`. Earlier versions stored the coverage in `exposures` only.
     pub fn of_stored(score: Option<f64>, coverage: Option<(&str, f64)>, exposures: &Value) -> RiskAssessment {
         let stored = coverage.and_then(|(name, bound)| Some((TraceCoverage::named(name)?, bound)));
         RiskAssessment::new(score, stored.or_else(|| TraceCoverage::of(exposures)))

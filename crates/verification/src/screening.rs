@@ -196,7 +196,8 @@ impl StoredScreening {
     /// Reads the screening from a stored response's JSON.
     ///
     /// # Errors
-    /// [`UnreadableScreening`] if the response or a hit cannot be read, or if the status contradicts the hits.
+    /// [`UnreadableScreening`] if the response or a hit cannot be read, or if the status contradicts the
+    /// hits.
     pub fn of_response(response: &str) -> Result<Self, UnreadableScreening> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

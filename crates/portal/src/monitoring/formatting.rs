@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use store::monitoring::Screening;
-use verification::risk_assessment::RiskAssessment;
 
 use crate::page::Page;
 
@@ -17,15 +16,6 @@ pub(super) fn outcome(page: &Page, screening: &Screening) -> String {
         Some(why) if screening.score.is_none() => page.word("monitoring.outcome", why),
         _ => page.word("monitoring.status", &screening.status.to_string()),
     }
-}
-
-/// Interprets a stored screening, whose exposures are in its response or in its evidence.
-pub(super) fn assessment(screening: &Screening, exposures: &Value) -> RiskAssessment {
-    let coverage = screening
-        .seen
-        .as_ref()
-        .map(|(name, bound)| (name.as_str(), *bound));
-    RiskAssessment::of_stored(screening.score, coverage, exposures)
 }
 
 /// Rounds to one decimal digit, and never prints a negative zero.

@@ -19,7 +19,7 @@ use verification::risk_assessment::RiskAssessment;
 use super::super::page::{self, Page};
 use super::super::session::Member;
 use super::super::shown;
-use super::formatting::{assessment, one_digit, outcome, plain, score, three_digits};
+use super::formatting::{one_digit, outcome, plain, score, three_digits};
 use super::replay::{self, Difference, ReplayResult};
 use super::stored::found;
 
@@ -269,7 +269,7 @@ pub(super) async fn detail(
         (Value::Null, Some(kept)) => (kept.clone(), pretty(kept)),
         (answered, _) => (answered.clone(), String::new()),
     };
-    let verdict = assessment(&screening, &exposures);
+    let verdict = monitoring::assess(&screening, &exposures);
     Ok(page::html(QueryPage {
         exposures,
         verdict,

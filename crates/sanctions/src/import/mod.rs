@@ -2,7 +2,8 @@
 //! United Nations' consolidated XML, and OpenSanctions' FollowTheMoney lines and `targets.simple.csv`.
 //!
 //! A bad row is counted and reported with its line; its content is never guessed. Nothing here changes the
-//! active lists: [`check_guards`] decides whether a list may become active, and [`crate::store`] activates it.
+//! active lists: [`check_guards`] decides whether a list may become active, and [`crate::store`] activates
+//! it.
 
 mod csv_tables;
 mod ftm;

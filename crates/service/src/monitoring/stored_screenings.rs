@@ -13,6 +13,7 @@ use serde_json::Value;
 use store::monitoring::{self, Filter, MOST_FORMS, Screening};
 use store::{Conn, Error, Scope};
 use uuid::Uuid;
+use verification::risk_assessment::RiskAssessment;
 
 use super::App;
 use super::replay_error::ReplayError;
@@ -249,6 +250,15 @@ pub async fn picture(app: &App, scope: Scope, id: Uuid) -> Result<Option<Picture
     };
     let evidence = Evidence::read(conn, scope, &screening).await?;
     Ok(evidence.ok().map(|evidence| evidence.picture))
+}
+
+/// Interprets the score of a stored screening whose exposures are in its response or in its evidence.
+pub fn assess(screening: &Screening, exposures: &Value) -> RiskAssessment {
+    let coverage = screening
+        .seen
+        .as_ref()
+        .map(|(name, bound)| (name.as_str(), *bound));
+    RiskAssessment::of_stored(screening.score, coverage, exposures)
 }
 
 #[cfg(test)]
