@@ -78,6 +78,40 @@ impl Detail {
     }
 }
 
+/// The members of [`Detail`] that a person's export contains: data about the applicant. Not why a reviewer
+/// decides, other people's data, and biometric templates.
+const EXPORTED: [&str; 12] = [
+    "faceIdentified",
+    "faceProven",
+    "forced",
+    "fourEyes",
+    "info",
+    "names",
+    "reasons",
+    "requiredDocuments",
+    "screeningThreshold",
+    "seen",
+    "suppressed",
+    "timingMs",
+];
+/// An attempt's measures as its person may receive them. Members that this version does not know are left
+/// out, because they could be templates.
+///
+/// # Errors
+/// 503 if this version cannot read the record.
+pub(crate) fn for_its_person(attempt: &Attempt) -> Result<Value, Problem> {
+    exported(&attempt.detail).map_err(|error| {
+        let fault = verification::json::describe_without_values(&error);
+        unreadable(attempt.log_id, "detail", &fault)
+    })
+}
+
+fn exported(detail: &str) -> serde_json::Result<Value> {
+    let mut members: serde_json::Map<String, Value> = serde_json::from_str(detail)?;
+    members.retain(|name, _| EXPORTED.contains(&name.as_str()));
+    Ok(members.into())
+}
+
 /// 503: this version cannot read a part of an attempt's record. `fault` must contain no value of the record.
 pub fn unreadable(log_id: i64, part: &str, fault: &impl std::fmt::Display) -> Problem {
     let text = format!(
@@ -358,4 +392,37 @@ fn relative([left, top, width, height]: [f32; 4], (across, down): (u32, u32)) ->
             0.0
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The members of [`Detail`] that no export contains: why a reviewer decides (`holds`), other people's
+    /// data (`similar`), and biometric templates, possibly of a person whose picture was stolen.
+    const WITHHELD: [&str; 4] = ["boundFace", "heldFace", "holds", "similar"];
+
+    #[test]
+    fn an_export_contains_no_template_and_a_new_member_must_be_assigned() {
+        let whole = serde_json::to_value(Detail {
+            held_face: Some(HeldFace("00".into())),
+            bound_face: Some(HeldFace("00".into())),
+            ..Detail::default()
+        })
+        .unwrap();
+        let exported = exported(&whole.to_string()).unwrap();
+        let names =
+            |value: &Value| -> BTreeSet<String> { value.as_object().unwrap().keys().cloned().collect() };
+        let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(ToString::to_string).collect() };
+        assert_eq!(names(&exported), set(&EXPORTED));
+        assert_eq!(names(&whole), &set(&EXPORTED) | &set(&WITHHELD));
+    }
+
+    #[test]
+    fn an_export_of_an_unreadable_record_is_refused() {
+        exported(r#""heldFace": "00ff""#).unwrap_err();
+        exported("[]").unwrap_err();
+    }
 }

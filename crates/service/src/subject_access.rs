@@ -17,7 +17,7 @@ use uuid::Uuid;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::{App, Shared, dispositions};
+use super::{App, Shared, attempt_detail, dispositions};
 use crate::problem::Problem;
 
 /// The maximum number of pieces that wait for a slow reader.
@@ -163,15 +163,7 @@ async fn record(app: &App, scope: Scope, attempt: &Attempt) -> Result<Value, Pro
         Some(id) => session(&mut conn, scope, id).await?,
         None => Value::Null,
     };
-    let mut detail = parsed(&attempt.detail);
-    if let Some(detail) = detail.as_object_mut() {
-        // Similar faces belong to other people.
-        detail.remove("similar");
-        // The reason of a hold is for reviewers only.
-        detail.remove("holds");
-        // A biometric template, possibly of the person whose picture was stolen.
-        detail.remove("heldFace");
-    }
+    let detail = attempt_detail::for_its_person(attempt)?;
     Ok(json!({
         "logId": attempt.log_id, "createdAt": time(attempt.created_at),
         "decidedAt": attempt.decided_at.map(time), "status": attempt.status, "success": attempt.success,
