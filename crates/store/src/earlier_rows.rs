@@ -6,7 +6,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::keyring::SealContext;
-use crate::labels::external_ref;
+use crate::labels::{NO_ID, external_ref};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants, people};
 
@@ -69,7 +69,7 @@ async fn index_events(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
             None => None,
         };
         let facemap_id = person.map(|person| person.facemap_id).or(named);
-        let facemap_id = facemap_id.unwrap_or(Uuid::nil());
+        let facemap_id = facemap_id.unwrap_or(NO_ID);
         execute!(
             tx,
             scope,

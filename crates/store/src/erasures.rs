@@ -179,7 +179,7 @@ pub(crate) async fn request_object_removal(
 ) -> Result<(), Error> {
     let now = tx.now();
     let (facemap_id, external_ref) = erased.unzip();
-    let facemap_id = facemap_id.unwrap_or(Uuid::nil());
+    let facemap_id = facemap_id.unwrap_or(labels::NO_ID);
     const SQL: &str =
         "insert into object_removals (merchant_id, sandbox, attempt_id, facemap_id, external_ref, created_at)
                values ($1, $2, $3, $4, $5, $6) on conflict do nothing";

@@ -6,9 +6,12 @@ use uuid::Uuid;
 use crate::keyring::Keyring;
 use crate::{Conn, Scope};
 
-/// A group as a column value. Unique keys do not compare nulls, so "no group" is the nil UUID.
+/// The value of a UUID column that names nothing. Unique keys do not compare nulls.
+pub(crate) const NO_ID: Uuid = Uuid::nil();
+
+/// A group as a column value.
 pub(crate) fn group_to_column(grouping_id: Option<Uuid>) -> Uuid {
-    grouping_id.unwrap_or(Uuid::nil())
+    grouping_id.unwrap_or(NO_ID)
 }
 
 /// The group of a column value.

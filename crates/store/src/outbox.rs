@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::keyring::{DataKey, SealContext};
 use crate::sql::{execute, fetch};
 use crate::text_enum::text_enum;
-use crate::{Conn, Error, Scope, Tx, merchants};
+use crate::{Conn, Error, Scope, Tx, labels, merchants};
 
 /// A webhook event to deliver.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ pub async fn enqueue(tx: &mut Tx, scope: Scope, event: &NewEvent<'_>) -> Result<
         event.kind,
         &sealed,
         now,
-        event.facemap_id.unwrap_or(Uuid::nil()),
+        event.facemap_id.unwrap_or(labels::NO_ID),
     )?;
     Ok(id)
 }

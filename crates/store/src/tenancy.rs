@@ -4,57 +4,76 @@
 
 use std::marker::PhantomData;
 
-/// Tables with the columns `merchant_id` and `sandbox`: each row belongs to an account in one mode.
-const MODE_TABLES: &[&str] = &[
-    "api_log",
-    "attempts",
-    "audit",
-    "consents",
-    "counters",
-    "credentials",
-    "decisions",
-    "deleted_four_eyes_flows",
-    "erasures",
-    "facemap_aliases",
-    "faces",
-    "flows",
-    "group_flows",
-    "groups",
-    "handoffs",
-    "hit_dispositions",
-    "idempotency_keys",
-    "link_tokens",
-    "name_words",
-    "object_removals",
-    "outbox",
-    "people",
-    "portal_sessions",
-    "proposals",
-    "registrations",
-    "review_claims",
-    "review_notes",
-    "review_proposals",
-    "screening_evidence",
-    "screenings",
-    "session_events",
-    "sessions",
-    "suppressions",
-    "webhook_endpoints",
-];
+/// Defines a list of tables, and the function that finds a name in it. The function is a `match` on bytes,
+/// because the compiler runs it for every word of every statement.
+macro_rules! tables {
+    ($(#[$meaning:meta])* $is:ident, $list:ident: $($name:literal)*) => {
+        $(#[$meaning])*
+        const fn $is(word: &[u8]) -> bool {
+            matches!(word, $($name)|*)
+        }
 
-/// Tables with the column `merchant_id` alone: each row belongs to an account in both modes.
-const MERCHANT_TABLES: &[&str] = &[
-    "audit_heads",
-    "invitations",
-    "jobs",
-    "memberships",
-    "merchant_logos",
-    "merchant_profiles",
-    "rate_limits",
-    "reason_templates",
-    "risk_profiles",
-    "saved_views",
-];
+        #[cfg(test)]
+        const $list: &[&[u8]] = &[$($name),*];
+    };
+}
+
+tables! {
+    /// Tables with the columns `merchant_id` and `sandbox`: each row belongs to an account in one mode.
+    is_mode_table, MODE_TABLES:
+    b"api_log"
+    b"attempts"
+    b"audit"
+    b"consents"
+    b"counters"
+    b"credentials"
+    b"decisions"
+    b"deleted_four_eyes_flows"
+    b"erasures"
+    b"facemap_aliases"
+    b"faces"
+    b"flows"
+    b"group_flows"
+    b"groups"
+    b"handoffs"
+    b"hit_dispositions"
+    b"idempotency_keys"
+    b"link_tokens"
+    b"name_words"
+    b"object_removals"
+    b"outbox"
+    b"people"
+    b"portal_sessions"
+    b"proposals"
+    b"registrations"
+    b"review_claims"
+    b"review_notes"
+    b"review_proposals"
+    b"screening_evidence"
+    b"screenings"
+    b"session_events"
+    b"sessions"
+    b"suppressions"
+    b"webhook_endpoints"
+}
+
+tables! {
+    /// Tables with the column `merchant_id` alone: each row belongs to an account in both modes.
+    is_merchant_table, MERCHANT_TABLES:
+    b"audit_heads"
+    b"invitations"
+    b"jobs"
+    b"memberships"
+    b"merchant_logos"
+    b"merchant_profiles"
+    b"rate_limits"
+    b"reason_templates"
+    b"risk_profiles"
+    b"saved_views"
+}
+
+/// The maximum length of a table's name, in bytes.
+const LONGEST_NAME: usize = 32;
 
 /// The text of a statement that one of the forms below has accepted, for code that chooses between several
 /// texts.
@@ -96,8 +115,10 @@ impl OneMode {
                 "a statement for one account and mode must contain `merchant_id = $1` and `sandbox = $2`"
             );
         }
+        let tables = tables_of(text);
         assert!(
-            restricts_each(text, "merchant_id = ", true) && restricts_each(text, "sandbox = ", false),
+            restricts(text, "merchant_id = ", tables.mode_uses + tables.merchant_uses)
+                && restricts(text, "sandbox = ", tables.mode_uses),
             "each table of an account in this statement, also in a join or a subquery, needs its own `merchant_id =` \
              and `sandbox =`"
         );
@@ -108,7 +129,7 @@ impl OneMode {
 impl OneMerchant {
     pub(crate) const fn check(text: &'static str) -> Checked<Self> {
         assert!(
-            !mentions_any(text, MODE_TABLES),
+            !tables_of(text).mode_table,
             "this statement reads or writes a table that separates the modes: pass a `Scope`, or \
              `both_modes(merchant_id, \"reason\")`"
         );
@@ -129,8 +150,9 @@ impl BothModes {
                 "a statement for one account must contain `merchant_id = $1`"
             );
         }
+        let tables = tables_of(text);
         assert!(
-            restricts_each(text, "merchant_id = ", true),
+            restricts(text, "merchant_id = ", tables.mode_uses + tables.merchant_uses),
             "each table of an account in this statement, also in a join or a subquery, needs its own `merchant_id =`"
         );
         checked(text)
@@ -139,8 +161,9 @@ impl BothModes {
 
 impl Installation {
     pub(crate) const fn check(text: &'static str) -> Checked<Self> {
+        let tables = tables_of(text);
         assert!(
-            !mentions_any(text, MODE_TABLES) && !mentions_any(text, MERCHANT_TABLES),
+            !tables.mode_table && !tables.merchant_table,
             "this statement mentions a table of accounts: pass a `Scope`, or `merchant(id)`, or \
              `across_accounts(\"reason\")`"
         );
@@ -188,60 +211,70 @@ const fn gives_values(text: &str, places: &str, columns: &str) -> bool {
     false
 }
 
-/// Whether a statement contains this restriction at least once for each table with that column.
-const fn restricts_each(text: &str, restriction: &str, with_merchant_tables: bool) -> bool {
-    let mut tables = references(text, MODE_TABLES);
-    if with_merchant_tables {
-        tables += references(text, MERCHANT_TABLES);
-    }
-    count(text, restriction) + is_insert(text) as usize >= tables
+/// The tables of accounts in a statement.
+struct Tables {
+    /// Whether it mentions a table that separates the modes.
+    mode_table: bool,
+    /// Whether it mentions another table of accounts.
+    merchant_table: bool,
+    /// How often it reads or writes a table that separates the modes.
+    mode_uses: usize,
+    /// How often it reads or writes another table of accounts.
+    merchant_uses: usize,
 }
 
-/// How often a statement reads or writes one of these tables. Counts their names after `from`, `join`,
-/// `update` and `into`.
-const fn references(text: &str, tables: &[&str]) -> usize {
-    const BEFORE: [&str; 4] = ["from ", "join ", "update ", "into "];
+/// Finds the tables of accounts in a statement. A name after `from`, `join`, `update` or `into` is a use.
+const fn tables_of(text: &str) -> Tables {
     let sql = text.as_bytes();
-    let (mut found, mut at) = (0, 0);
+    let mut tables = Tables {
+        mode_table: false,
+        merchant_table: false,
+        mode_uses: 0,
+        merchant_uses: 0,
+    };
+    let (mut at, mut is_use) = (0, false);
     while at < sql.len() {
-        let mut word = 0;
-        while word < BEFORE.len() {
-            if begins(sql, at, BEFORE[word]) && (at == 0 || !is_word_byte(sql, at - 1)) {
-                let mut table = 0;
-                while table < tables.len() {
-                    found += is_word(sql, at + BEFORE[word].len(), tables[table]) as usize;
-                    table += 1;
-                }
-            }
-            word += 1;
+        if !is_word_byte(sql, at) {
+            is_use = is_use && sql[at].is_ascii_whitespace();
+            at += 1;
+            continue;
         }
-        at += 1;
-    }
-    found
-}
-
-const fn mentions_any(text: &str, tables: &[&str]) -> bool {
-    let mut table = 0;
-    while table < tables.len() {
-        let sql = text.as_bytes();
-        let mut at = 0;
-        while at < sql.len() {
-            if is_word(sql, at, tables[table]) {
-                return true;
+        let (mut word, mut length) = ([0; LONGEST_NAME], 0);
+        while is_word_byte(sql, at) {
+            if length < LONGEST_NAME {
+                word[length] = sql[at].to_ascii_lowercase();
+                length += 1;
             }
             at += 1;
         }
-        table += 1;
+        let word = word.split_at(length).0;
+        if is_mode_table(word) {
+            tables.mode_table = true;
+            tables.mode_uses += is_use as usize;
+        } else if is_merchant_table(word) {
+            tables.merchant_table = true;
+            tables.merchant_uses += is_use as usize;
+        }
+        is_use = matches!(word, b"from" | b"join" | b"update" | b"into");
     }
-    false
+    tables
+}
+
+/// Whether a statement for one account contains this restriction at least once for each of its tables with
+/// that column.
+const fn restricts(text: &str, restriction: &str, uses: usize) -> bool {
+    count(text, restriction) + is_insert(text) as usize >= uses
 }
 
 /// How often a phrase occurs as whole words: `$1` is not in `$10`, and `id = ` is not in `merchant_id = `.
 const fn count(text: &str, phrase: &str) -> usize {
     let sql = text.as_bytes();
     let (mut found, mut at) = (0, 0);
+    let first = phrase.as_bytes()[0];
     while at < sql.len() {
-        found += is_word(sql, at, phrase) as usize;
+        if sql[at].to_ascii_lowercase() == first {
+            found += is_word(sql, at, phrase) as usize;
+        }
         at += 1;
     }
     found
@@ -255,7 +288,7 @@ const fn is_word(sql: &[u8], at: usize, word: &str) -> bool {
 }
 
 const fn is_word_byte(sql: &[u8], at: usize) -> bool {
-    at < sql.len() && (sql[at].is_ascii_alphanumeric() || sql[at] == b'_')
+    at < sql.len() && matches!(sql[at], b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_')
 }
 
 const fn begins(sql: &[u8], from: usize, with: &str) -> bool {
@@ -415,8 +448,8 @@ mod tests {
             for (table, columns) in tables(migrator) {
                 let has = |column: &str| columns.iter().any(|name| name == column);
                 match (has("merchant_id"), has("sandbox")) {
-                    (true, true) => of_mode.push(table),
-                    (true, false) => of_merchant.push(table),
+                    (true, true) => of_mode.push(table.into_bytes()),
+                    (true, false) => of_merchant.push(table.into_bytes()),
                     (false, false) => {}
                     (false, true) => panic!("{table} has a mode and no account"),
                 }
