@@ -1,6 +1,6 @@
 //! Grey pictures and their integral sums.
 
-use fast_image_resize::PixelType;
+use fast_image_resize::pixels::U8;
 
 use crate::geometry::{Homography, Point};
 use crate::resample::{neighbours, resize};
@@ -77,12 +77,7 @@ impl Luma {
         if (width, height) == (self.width, self.height) {
             return self.clone();
         }
-        let pixels = resize(
-            &self.pixels,
-            (self.width, self.height),
-            (width, height),
-            PixelType::U8,
-        );
+        let pixels = resize::<U8>(&self.pixels, (self.width, self.height), (width, height));
         Self {
             width,
             height,

@@ -1,6 +1,6 @@
 //! RGB pictures and the operations that the engines share.
 
-use fast_image_resize::PixelType;
+use fast_image_resize::pixels::U8x3;
 
 use crate::geometry::{Homography, Point};
 use crate::luma::Luma;
@@ -92,12 +92,7 @@ impl Picture {
         if (width, height) == (self.width, self.height) {
             return self.clone();
         }
-        let pixels = resize(
-            &self.pixels,
-            (self.width, self.height),
-            (width, height),
-            PixelType::U8x3,
-        );
+        let pixels = resize::<U8x3>(&self.pixels, (self.width, self.height), (width, height));
         Self {
             width,
             height,

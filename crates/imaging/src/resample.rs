@@ -1,7 +1,7 @@
 //! Interpolation and resizing for both colour and grey pictures.
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 
 use crate::geometry::Point;
 
@@ -21,24 +21,26 @@ pub(crate) fn neighbours(at: Point, width: u32, height: u32) -> Option<([usize; 
     Some((columns, rows, fx, fy))
 }
 
-/// Resizes raw pixels of `kind` by convolution: a bilinear kernel (antialiased) for reducing, Catmull-Rom for
-/// enlarging.
-pub(crate) fn resize(pixels: &[u8], from: (u32, u32), to: (u32, u32), kind: PixelType) -> Vec<u8> {
+/// Resizes raw pixels of type `P` by convolution: a bilinear kernel (antialiased) for reducing, Catmull-Rom for
+/// enlarging. The pixel type is a parameter of the function, because `Resizer::resize` compiles the code of
+/// all thirteen types, which takes two minutes.
+pub(crate) fn resize<P: PixelTrait>(pixels: &[u8], from: (u32, u32), to: (u32, u32)) -> Vec<u8> {
     let filter = if to.0 < from.0 {
         FilterType::Bilinear
     } else {
         FilterType::CatmullRom
     };
     let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(filter));
-    let mut target = Image::new(to.0, to.1, kind);
-    ImageRef::new(from.0, from.1, pixels, kind)
-        .ok()
-        .and_then(|source| Resizer::new().resize(&source, &mut target, &options).ok())
-        .map_or_else(|| unreachable_resize(to, kind), |()| target.into_vec())
-}
-
-/// The resizer refuses only buffers that do not fit their size or kind. Pictures always fit.
-fn unreachable_resize(to: (u32, u32), kind: PixelType) -> Vec<u8> {
-    debug_assert!(false, "resize refused a valid picture");
-    vec![0; to.0 as usize * to.1 as usize * kind.size()]
+    let mut resized = vec![0; to.0 as usize * to.1 as usize * P::size()];
+    let source = TypedImageRef::<P>::from_buffer(from.0, from.1, pixels);
+    let target = TypedImage::<P>::from_buffer(to.0, to.1, &mut resized);
+    let done = match (source, target) {
+        (Ok(source), Ok(mut target)) => Resizer::new()
+            .resize_typed(&source, &mut target, &options)
+            .is_ok(),
+        _ => false,
+    };
+    // The resizer refuses only buffers that do not fit their size or type. Pictures always fit.
+    debug_assert!(done, "resize refused a valid picture");
+    resized
 }
