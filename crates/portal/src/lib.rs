@@ -20,6 +20,7 @@ mod four_eyes_tests;
 mod frame;
 mod fresh;
 pub mod groups;
+mod handler;
 pub mod insight;
 pub mod keys;
 pub mod links;

@@ -15,6 +15,7 @@ use service::permissions::{Action, Grantee};
 use service::problem::{Kind, Problem};
 use store::merchants::MerchantStatus;
 
+use super::handler::AnyHandler;
 use super::session::{self, Member};
 
 /// The form that switches between live data and the sandbox. Of the forms that need a role in the account, it
@@ -61,7 +62,7 @@ impl Routes {
         H: Handler<T, Shared>,
         T: 'static,
     {
-        self.add(path, action, Method::GET, get(handler))
+        self.add(path, action, Method::GET, get(AnyHandler::new(handler)))
     }
 
     /// Adds a form (POST).
@@ -70,7 +71,7 @@ impl Routes {
         H: Handler<T, Shared>,
         T: 'static,
     {
-        self.add(path, action, Method::POST, post(handler))
+        self.add(path, action, Method::POST, post(AnyHandler::new(handler)))
     }
 
     fn add(
