@@ -114,43 +114,68 @@ export async function holdScripts(page) {
 /** Waits until the page is rendered in its current state, for example after its window was resized. @param {Page} page */
 export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
+/** @typedef {"light" | "dark"} Scheme */
+
 /**
  * Takes a picture of a screen on a phone and on a desktop in .cache/screenshots, and checks its accessibility.
  * @param {Page} page
- * @param {string} state names the pictures
- * @param {string} variant light, dark or rtl
+ * @param {string} state names the pictures, with the language if it is not English
+ * @param {Scheme[]} [schemes]
  * @returns {Promise<string[]>} faults
  */
-export async function look(page, state, variant) {
-  const faults = [];
+export async function look(page, state, schemes = ["light", "dark"]) {
+  const faults = /** @type {string[]} */ ([]);
   await mkdir(screenshots, { recursive: true });
   for (const [size, viewport] of Object.entries({ phone, desktop })) {
     await page.setViewportSize(viewport);
-    await drawn(page);
-    await page.screenshot({ path: join(screenshots, `${state}-${size}-${variant}.png`), fullPage: true });
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    if (wide > 0) faults.push(`${wide} px wider than the window`);
-    faults.push(...(await accessibilityFaults(page)), ...(await smallTargets(page)));
+    faults.push(...(await lookInSchemes(page, (scheme) => join(screenshots, `${state}-${size}-${scheme}.png`), schemes)));
+    faults.push(...(await smallTargets(page)));
   }
   return faults.map((fault) => `${state}: ${fault}`);
 }
 
+/**
+ * Takes a picture of a page in each colour scheme, and checks its width and its accessibility. Ends in the first
+ * scheme. The rules that do not concern colours are checked in the first scheme only.
+ * @param {Page} page
+ * @param {(scheme: Scheme) => string} file
+ * @param {Scheme[]} [schemes]
+ * @returns {Promise<string[]>} faults
+ */
+export async function lookInSchemes(page, file, schemes = ["light", "dark"]) {
+  const faults = /** @type {string[]} */ ([]);
+  for (const scheme of schemes) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await drawn(page);
+    await page.screenshot({ path: file(scheme), fullPage: true });
+    const found = await accessibilityFaults(page, scheme === schemes[0] ? EVERY_RULE : COLOUR_RULES);
+    for (const fault of found) faults.push(`${scheme}: ${fault}`);
+  }
+  await page.emulateMedia({ colorScheme: schemes[0] });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  if (wide > 0) faults.push(`${wide} px wider than the window`);
+  return faults;
+}
+
 const axeSource = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** axe's rules for WCAG 2.2 AA. */
+const EVERY_RULE = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
+/** Those of them whose result depends on colours. */
+const COLOUR_RULES = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
 
 /**
  * The violations of WCAG 2.2 AA that axe finds on the current page, one line each. axe runs outside the page's CSP.
  * @param {Page} page
+ * @param {{type: string, values: string[]}} [rules]
  */
-export async function accessibilityFaults(page) {
-  await page.evaluate(await axeSource);
-  const violations = await page.evaluate(async () => {
+export async function accessibilityFaults(page, rules = EVERY_RULE) {
+  // @ts-expect-error the script below defines axe
+  if (!(await page.evaluate(() => typeof axe === "object"))) await page.evaluate(await axeSource);
+  const violations = await page.evaluate(async (runOnly) => {
     // @ts-expect-error the script above defines axe
-    const found = await axe.run(document, {
-      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-      resultTypes: ["violations"],
-    });
+    const found = await axe.run(document, { runOnly, resultTypes: ["violations"] });
     return found.violations;
-  });
+  }, rules);
   return violations.flatMap((/** @type {any} */ violation) =>
     violation.nodes.map((/** @type {any} */ node) => `${violation.id}: ${node.html} ${node.failureSummary}`));
 }

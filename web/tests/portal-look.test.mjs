@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { join as path } from "node:path";
 import { after, before, test } from "node:test";
-import { accessibilityFaults, desktop, drawn, newVisitor, phone, startBrowser } from "./browser.mjs";
+import { desktop, lookInSchemes, newVisitor, phone, startBrowser } from "./browser.mjs";
 import { documentsFlow, root, startServer } from "./server.mjs";
 import { invitation, join, operatorLink, signUpLink, verify } from "./staff.mjs";
 
@@ -40,37 +40,32 @@ async function linked(page, pattern) {
   return found;
 }
 
-for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
-  test(`every page: ${colorScheme}`, async () => {
-    /** @type {Entry[]} */
-    const pages = JSON.parse(await readFile(new URL("portal-pages.json", import.meta.url), "utf8"));
-    const faults = /** @type {string[]} */ ([]);
-    const owner = await join(browser, await invitation(server, "owner"), { colorScheme });
-    const operator = await join(browser, await operatorLink(server), { colorScheme });
-    const nobody = await newVisitor(browser, { colorScheme });
-    for (const entry of pages.filter((entry) => !entry.elsewhere)) {
-      const { page } = entry.as === "operator" ? operator : entry.as ? nobody : owner;
-      if (entry.from) await page.goto(server.baseUrl + filled(entry.from));
-      let address = filled(entry.path);
-      if (entry.from) address = await linked(page, entry.path);
-      if (entry.as === "joining") address = new URL(await invitation(server, "reviewer")).pathname;
-      if (entry.as === "signing-up") address = new URL(await signUpLink(server, page, operator.page)).pathname;
-      const name = entry.path.replace(/^\/portal\/?/, "").replace(/[^\w]+/g, "-") || "overview";
-      const answer = await page.goto(server.baseUrl + address);
-      if (answer?.status() !== 200) faults.push(`${entry.path}: ${answer?.status()}`);
-      if (new URL(page.url()).pathname !== address.split("?")[0]) faults.push(`${entry.path}: led to ${page.url()}`);
-      for (const [size, viewport] of Object.entries({ phone, desktop })) {
-        await page.setViewportSize(viewport);
-        await drawn(page);
-        await page.screenshot({ path: path(folder, `${name}-${size}-${colorScheme}.png`), fullPage: true });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        if (wide > 0) faults.push(`${entry.path} (${size}): ${wide} px wider than the window`);
-        for (const fault of await accessibilityFaults(page)) faults.push(`${entry.path} (${size}): ${fault}`);
-        const untold = await page.evaluate(() => document.body.innerText.match(/\b[a-z]+(?:\.[a-z_]+){1,4}\b(?=\s|$)/g)?.filter((word) => /^(common|nav|layout|done|error|review|flows|insight|accounts|setup|privacy|operator|screening|monitoring|staff|keys)\./.test(word)) ?? []);
-        for (const key of untold) faults.push(`${entry.path}: the text ${key} is missing`);
-      }
+test("every page", async () => {
+  /** @type {Entry[]} */
+  const pages = JSON.parse(await readFile(new URL("portal-pages.json", import.meta.url), "utf8"));
+  const faults = /** @type {string[]} */ ([]);
+  const owner = await join(browser, await invitation(server, "owner"));
+  const operator = await join(browser, await operatorLink(server));
+  const nobody = await newVisitor(browser);
+  for (const entry of pages.filter((entry) => !entry.elsewhere)) {
+    const { page } = entry.as === "operator" ? operator : entry.as ? nobody : owner;
+    if (entry.from) await page.goto(server.baseUrl + filled(entry.from));
+    let address = filled(entry.path);
+    if (entry.from) address = await linked(page, entry.path);
+    if (entry.as === "joining") address = new URL(await invitation(server, "reviewer")).pathname;
+    if (entry.as === "signing-up") address = new URL(await signUpLink(server, page, operator.page)).pathname;
+    const name = entry.path.replace(/^\/portal\/?/, "").replace(/[^\w]+/g, "-") || "overview";
+    const answer = await page.goto(server.baseUrl + address);
+    if (answer?.status() !== 200) faults.push(`${entry.path}: ${answer?.status()}`);
+    if (new URL(page.url()).pathname !== address.split("?")[0]) faults.push(`${entry.path}: led to ${page.url()}`);
+    for (const [size, viewport] of Object.entries({ phone, desktop })) {
+      await page.setViewportSize(viewport);
+      const found = await lookInSchemes(page, (scheme) => path(folder, `${name}-${size}-${scheme}.png`));
+      faults.push(...found.map((fault) => `${entry.path} (${size}): ${fault}`));
+      const untold = await page.evaluate(() => document.body.innerText.match(/\b[a-z]+(?:\.[a-z_]+){1,4}\b(?=\s|$)/g)?.filter((word) => /^(common|nav|layout|done|error|review|flows|insight|accounts|setup|privacy|operator|screening|monitoring|staff|keys)\./.test(word)) ?? []);
+      for (const key of untold) faults.push(`${entry.path}: the text ${key} is missing`);
     }
-    assert.deepEqual([...new Set(faults)], []);
-    await Promise.all([owner.close(server), operator.close(server), nobody.close(server)]);
-  });
-}
+  }
+  assert.deepEqual([...new Set(faults)], []);
+  await Promise.all([owner.close(server), operator.close(server), nobody.close(server)]);
+});
