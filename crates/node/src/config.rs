@@ -105,7 +105,7 @@ pub struct ServeConfig {
     /// unless set.
     #[arg(long, env = "BONAFIDE_DEMO")]
     pub demo: bool,
-    /// Public address of `{base_url}`, `{api_url}` and `{websdk_url}`; by default the listening address.
+    /// The public address of this server, with which links begin; by default the listening address.
     #[arg(long, env = "BONAFIDE_PUBLIC_URL")]
     pub public_url: Option<String>,
     /// The address of the hosted verification page, which links lead to; by default `PUBLIC_URL/verify`.

@@ -127,13 +127,13 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
         (None, _) => found.push(Check::attention(
             database,
             format!(
-                "there is no database at {}: the first start makes it. If there should be one, mount its volume or mend --data or --database",
+                "there is no database at {}: the first start makes it. If there should be one, mount its volume or correct --data or --database",
                 data.database_url()
             ),
         )),
         (Some(_), Schema::Missing) => found.push(Check::attention(
             database,
-            "the database is empty: the first start makes its schema. If it should not be, mend --database",
+            "the database is empty: the first start makes its schema. If it should not be, correct --database",
         )),
         (Some(db), Schema::Older) if !db.is_postgres() => found.push(Check::attention(
             database,

@@ -71,8 +71,8 @@ pub(crate) struct Score {
 const NO_LISTS: &str =
     "sanctions lists are not available: import one with `bonafide lists import`, or use --without-lists";
 /// What to do while a running server has the graph open.
-const GRAPH_IN_USE: &str = "ask the server that holds it, by its API or in the portal under \"Screen a wallet\", where an old \
-                    decision's page makes it again (\"Repeat this decision\"); or stop the server first";
+const GRAPH_IN_USE: &str = "a running server has the graph open. Send the request to its API, or use \"Screen a wallet\" \
+                    in its portal, where \"Repeat this decision\" repeats an old decision; or stop the server first";
 /// The permitted members of an input line. Others are errors.
 const MEMBERS: [&str; 5] = ["type", "currency", "query", "report", "label"];
 
