@@ -23,7 +23,7 @@ pub(crate) fn neighbours(at: Point, width: u32, height: u32) -> Option<([usize; 
 
 /// Resizes raw pixels of type `P` by convolution: a bilinear kernel (antialiased) for reducing, Catmull-Rom for
 /// enlarging. The pixel type is a parameter of the function, because `Resizer::resize` compiles the code of
-/// all thirteen types, which takes two minutes.
+/// all thirteen types.
 pub(crate) fn resize<P: PixelTrait>(pixels: &[u8], from: (u32, u32), to: (u32, u32)) -> Vec<u8> {
     let filter = if to.0 < from.0 {
         FilterType::Bilinear

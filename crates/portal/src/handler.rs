@@ -1,5 +1,5 @@
-//! Handlers without their types. axum compiles its service stack for each type of handler, which took half of
-//! this crate's build time. Behind one type the stack is compiled once. It has no rule of its own.
+//! Handlers without their types. axum's service stack is compiled for each type of handler. Behind one type it
+//! is compiled once, for all pages. The module has no rule of its own.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -78,8 +78,8 @@ impl Detail {
     }
 }
 
-/// The members of [`Detail`] that a person's export contains: data about the applicant. Not why a reviewer
-/// decides, other people's data, and biometric templates.
+/// The members of [`Detail`] that a person's export contains: all but the reasons of a reviewer, other people's
+/// data, and biometric templates.
 const EXPORTED: [&str; 12] = [
     "faceIdentified",
     "faceProven",
@@ -94,6 +94,7 @@ const EXPORTED: [&str; 12] = [
     "suppressed",
     "timingMs",
 ];
+
 /// An attempt's measures as its person may receive them. Members that this version does not know are left
 /// out, because they could be templates.
 ///

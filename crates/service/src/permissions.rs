@@ -1,4 +1,4 @@
-//! Grantee may do what in the portal: one table, pure. It uses roles only; the store's scope determines whose
+//! Who may do what in the portal: one table, pure. It uses roles only; the store's scope determines whose
 //! data it is.
 
 /// A member's part in a merchant account.
@@ -45,7 +45,7 @@ impl std::str::FromStr for Role {
     }
 }
 
-/// Grantee may perform an action.
+/// Who may perform an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grantee {
     /// Everyone, signed in or not.
@@ -70,7 +70,7 @@ macro_rules! actions {
             /// Every action.
             pub const ALL: &'static [Action] = &[$(Action::$name,)*];
 
-            /// Grantee may perform it.
+            /// Who may perform it.
             pub fn who(self) -> Grantee {
                 match self {
                     $(Action::$name => $who,)*

@@ -52,6 +52,17 @@ pub enum Outcome {
     Proposed,
 }
 
+/// The result of a second person's answer to a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecondOutcome {
+    /// The proposal was carried out.
+    Decided(AttemptStatus),
+    /// The command line had proposed it: this person is now its proposer, and another one must confirm it.
+    Adopted,
+    /// The proposal was rejected, or withdrawn by its proposer.
+    Dropped,
+}
+
 /// A version of an attempt's state for decisions. A decision that was made on one state must not apply to
 /// another.
 pub fn version(attempt: &Attempt, proposal: Option<&Proposal>, concluded: &[HitConclusion]) -> i64 {
@@ -142,12 +153,12 @@ pub async fn second(
     confirmed: bool,
     (staff_id, actor): (Uuid, &str),
     version: Option<i64>,
-) -> Result<Outcome, Problem> {
+) -> Result<SecondOutcome, Problem> {
     let mut replica = match confirmed {
         true => held_faces::replica_for(db, faces, scope, log_id).await?,
         false => None,
     };
-    store::transaction!(db, |tx| -> Result<Outcome, Problem> {
+    store::transaction!(db, |tx| -> Result<SecondOutcome, Problem> {
         let (attempt, proposal) = lock_reviewed_attempt(tx, scope, log_id, version).await?;
         let proposal = proposal.ok_or_else(|| {
             Problem::new(Kind::Conflict, "The proposed decision is no longer pending").named("proposal_gone")
@@ -177,7 +188,7 @@ pub async fn second(
             // The proposer has nothing more to do here: their claim must not hold up the second person.
             review::release(tx, scope, log_id, Some(staff_id)).await?;
             note(tx, scope, actor, "verification.proposal_adopted", log_id, &detail).await?;
-            return Ok(Outcome::Proposed);
+            return Ok(SecondOutcome::Adopted);
         }
         if !review::drop_proposal(tx, scope, log_id).await? {
             let text = "The proposed decision is no longer pending";
@@ -190,11 +201,11 @@ pub async fn second(
                 "verification.proposal_rejected"
             };
             note(tx, scope, actor, action, log_id, &detail).await?;
-            return Ok(Outcome::Proposed);
+            return Ok(SecondOutcome::Dropped);
         }
         carry_out(tx, replica.as_deref_mut(), scope, &attempt, &wish, &detail)
             .await
-            .map(Outcome::Decided)
+            .map(SecondOutcome::Decided)
     })
 }
 
@@ -230,7 +241,7 @@ async fn may_decide(tx: &mut Tx, scope: Scope, wish: &DecisionRequest<'_>) -> Re
     }
 }
 
-/// Whether a decision on an attempt needs a second person.
+/// Whether an approval of an attempt needs a second person.
 pub async fn approval_needs_second_person(
     conn: &mut Conn,
     scope: Scope,

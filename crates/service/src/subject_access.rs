@@ -31,8 +31,9 @@ struct File {
     bytes: Vec<u8>,
 }
 
-/// Records the export in the audit trail and starts it; 404 if there is no such person. The stream fails if
-/// any data cannot be read, so a ZIP file that was received to its end is complete.
+/// Records the export in the audit trail and starts it; 404 if there is no such person, 503 if this version
+/// cannot read an attempt. The stream fails if any data cannot be read, so a ZIP file that was received to its
+/// end is complete.
 pub async fn export(
     app: &Shared,
     scope: Scope,
@@ -43,6 +44,11 @@ pub async fn export(
         let person = people::resolve(tx, scope, facemap_id)
             .await?
             .ok_or_else(|| Problem::not_found("No such person in this account"))?;
+        for log_id in attempts::log_ids(tx, scope, person.facemap_id).await? {
+            if let Some(attempt) = attempts::get(tx, scope, log_id).await? {
+                parts(&attempt)?;
+            }
+        }
         let entry = Entry {
             actor,
             action: "person.exported",
@@ -82,7 +88,7 @@ async fn gather(
             .await
             .map_err(|_| Problem::internal("the reader has gone"))
     };
-    let overview = pretty(&overview(app, scope, person).await?);
+    let overview = pretty(&overview(app, scope, person).await?)?;
     hand_over("person.json".into(), overview).await?;
     let log_ids = attempts::log_ids(&mut app.db.read().await?, scope, person.facemap_id).await?;
     for log_id in log_ids {
@@ -93,7 +99,7 @@ async fn gather(
         let folder = format!("attempts/{log_id}");
         hand_over(
             format!("{folder}/attempt.json"),
-            pretty(&record(app, scope, &attempt).await?),
+            pretty(&record(app, scope, &attempt).await?)?,
         )
         .await?;
         for file in app.objects.files(scope, attempt.id).await? {
@@ -163,14 +169,20 @@ async fn record(app: &App, scope: Scope, attempt: &Attempt) -> Result<Value, Pro
         Some(id) => session(&mut conn, scope, id).await?,
         None => Value::Null,
     };
-    let detail = attempt_detail::for_its_person(attempt)?;
+    let Parts {
+        codes,
+        document_types,
+        request,
+        response,
+        detail,
+    } = parts(attempt)?;
     Ok(json!({
         "logId": attempt.log_id, "createdAt": time(attempt.created_at),
         "decidedAt": attempt.decided_at.map(time), "status": attempt.status, "success": attempt.success,
         "flow": attempt.flow_name, "flowId": attempt.flow_id, "groupingId": attempt.grouping_id,
-        "externalUserId": attempt.external_user_id, "codes": parsed(&attempt.codes),
-        "documentTypes": parsed(&attempt.document_types), "request": parsed(&attempt.request),
-        "response": parsed(&attempt.response), "detail": detail,
+        "externalUserId": attempt.external_user_id, "codes": codes,
+        "documentTypes": document_types, "request": request,
+        "response": response, "detail": detail,
         "decisions": decisions, "notes": notes, "dispositions": concluded, "session": session,
     }))
 }
@@ -202,12 +214,33 @@ fn time(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |at| format!("{at:.3}"))
 }
 
-fn parsed(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+/// The parts of an attempt that are stored as JSON.
+struct Parts {
+    codes: Value,
+    document_types: Value,
+    request: Value,
+    response: Value,
+    detail: Value,
 }
 
-fn pretty(value: &Value) -> Vec<u8> {
-    serde_json::to_vec_pretty(value).unwrap_or_default()
+fn parts(attempt: &Attempt) -> Result<Parts, Problem> {
+    let parsed = |name: &str, text: &str| -> Result<Value, Problem> {
+        serde_json::from_str(text).map_err(|error| {
+            let fault = verification::json::describe_without_values(&error);
+            attempt_detail::unreadable(attempt.log_id, name, &fault)
+        })
+    };
+    Ok(Parts {
+        codes: parsed("codes", &attempt.codes)?,
+        document_types: parsed("documentTypes", &attempt.document_types)?,
+        request: parsed("request", &attempt.request)?,
+        response: parsed("response", &attempt.response)?,
+        detail: attempt_detail::for_its_person(attempt)?,
+    })
+}
+
+fn pretty(value: &Value) -> Result<Vec<u8>, Problem> {
+    serde_json::to_vec_pretty(value).map_err(Problem::internal)
 }
 
 /// The extension by the first bytes. Files were accepted by their content, whatever their names.

@@ -34,13 +34,13 @@ pub fn cleared(known: &[Suppression]) -> Vec<ClearedListing> {
     known.iter().map(listing).collect()
 }
 
-/// Whether a reviewer found every listing of a hit not to mean the person: see [`suppression::covers`].
+/// Whether a reviewer found every listing of a hit not to mean the person: see [`suppression::is_covered`].
 pub fn covers(known: &[Suppression], hit: &ScreeningHit) -> bool {
     suppression::is_covered(&cleared(known), hit)
 }
 
 /// The listings that were found not to mean an attempt's person. `None` if they do not concern the attempt,
-/// which depends on whether its face was proven ([`Detail::face_proven`]): see [`suppression::concerns`].
+/// which depends on whether its face was proven ([`Detail::face_proven`]): see [`suppression::dispositions_apply`].
 pub async fn of_attempt(
     conn: &mut Conn,
     scope: Scope,

@@ -66,6 +66,13 @@ pub struct Membership {
     pub disabled_at: Option<i64>,
 }
 
+impl Membership {
+    /// Whether the member may use this merchant's account: disabled neither here nor in the installation.
+    pub fn is_active(&self) -> bool {
+        self.disabled_at.is_none() && self.member.disabled_at.is_none()
+    }
+}
+
 #[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
@@ -355,7 +362,7 @@ async fn load_recovery_codes(conn: &mut Conn, id: Uuid) -> Result<(String, Recov
     const SQL: &str = "select recovery from staff where id = $1";
     let (text,) =
         fetch!(optional, conn, installation, (String,), SQL, id)?.ok_or(Error::Missing("member of staff"))?;
-    let codes = serde_json::from_str(&text).unwrap_or_default();
+    let codes = serde_json::from_str(&text).map_err(|_| Error::Unreadable("recovery codes"))?;
     Ok((text, codes))
 }
 

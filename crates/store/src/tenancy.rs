@@ -13,6 +13,8 @@ macro_rules! tables {
             matches!(word, $($name)|*)
         }
 
+        $(const _: () = assert!($name.len() <= LONGEST_NAME);)*
+
         #[cfg(test)]
         const $list: &[&[u8]] = &[$($name),*];
     };
@@ -115,6 +117,10 @@ impl OneMode {
                 "a statement for one account and mode must contain `merchant_id = $1` and `sandbox = $2`"
             );
         }
+        assert!(
+            count(text, "set merchant_id = ") == 0,
+            "an assignment does not restrict a statement to an account"
+        );
         let tables = tables_of(text);
         assert!(
             restricts(text, "merchant_id = ", tables.mode_uses + tables.merchant_uses)
@@ -150,6 +156,10 @@ impl BothModes {
                 "a statement for one account must contain `merchant_id = $1`"
             );
         }
+        assert!(
+            count(text, "set merchant_id = ") == 0,
+            "an assignment does not restrict a statement to an account"
+        );
         let tables = tables_of(text);
         assert!(
             restricts(text, "merchant_id = ", tables.mode_uses + tables.merchant_uses),
@@ -223,7 +233,8 @@ struct Tables {
     merchant_uses: usize,
 }
 
-/// Finds the tables of accounts in a statement. A name after `from`, `join`, `update` or `into` is a use.
+/// Finds the tables of accounts in a statement. A name after `from`, `join`, `using`, `update` or `into`, or
+/// after a comma in a list of tables, is a use. A qualified column (`people.id`) is not.
 const fn tables_of(text: &str) -> Tables {
     let sql = text.as_bytes();
     let mut tables = Tables {
@@ -232,10 +243,11 @@ const fn tables_of(text: &str) -> Tables {
         mode_uses: 0,
         merchant_uses: 0,
     };
-    let (mut at, mut is_use) = (0, false);
+    let (mut at, mut is_use, mut in_list) = (0, false, false);
     while at < sql.len() {
         if !is_word_byte(sql, at) {
-            is_use = is_use && sql[at].is_ascii_whitespace();
+            in_list = in_list && !matches!(sql[at], b'(' | b')');
+            is_use = is_use && sql[at].is_ascii_whitespace() || in_list && sql[at] == b',';
             at += 1;
             continue;
         }
@@ -248,6 +260,7 @@ const fn tables_of(text: &str) -> Tables {
             at += 1;
         }
         let word = word.split_at(length).0;
+        is_use = is_use && !(at < sql.len() && sql[at] == b'.');
         if is_mode_table(word) {
             tables.mode_table = true;
             tables.mode_uses += is_use as usize;
@@ -255,7 +268,12 @@ const fn tables_of(text: &str) -> Tables {
             tables.merchant_table = true;
             tables.merchant_uses += is_use as usize;
         }
-        is_use = matches!(word, b"from" | b"join" | b"update" | b"into");
+        is_use = matches!(word, b"from" | b"join" | b"using" | b"update" | b"into");
+        in_list = match word {
+            b"from" | b"using" => true,
+            b"where" | b"on" | b"set" | b"select" | b"group" | b"order" | b"returning" => false,
+            _ => in_list,
+        };
     }
     tables
 }
@@ -357,6 +375,12 @@ mod tests {
              where f.merchant_id = $1 and f.sandbox = $2",
             "select f.seq from faces f join people p on p.merchant_id = f.merchant_id
              where f.merchant_id = $1 and f.sandbox = $2",
+            "select f.seq from faces f, people p where f.merchant_id = $1 and f.sandbox = $2",
+            "select f.seq from faces f join
+             people p on p.facemap_id = f.facemap_id where f.merchant_id = $1 and f.sandbox = $2",
+            "delete from faces f using people p where f.merchant_id = $1 and f.sandbox = $2",
+            // An assignment is no restriction.
+            "update flows set merchant_id = $1, sandbox = $2 where id = $3",
         ] {
             assert!(!accepts(OneMode::check, text), "{text}");
         }

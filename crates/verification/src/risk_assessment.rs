@@ -112,8 +112,12 @@ impl RiskAssessment {
     /// Interprets a stored screening from its score, its coverage column (name and upper bound of the score)
     /// and its `exposures`. Earlier versions stored the coverage in `exposures` only.
     pub fn of_stored(score: Option<f64>, coverage: Option<(&str, f64)>, exposures: &Value) -> RiskAssessment {
-        let stored = coverage.and_then(|(name, bound)| Some((TraceCoverage::named(name)?, bound)));
-        RiskAssessment::new(score, stored.or_else(|| TraceCoverage::of(exposures)))
+        let traced = match coverage {
+            // A name that this version does not know says nothing, so the score cannot become "low".
+            Some((name, bound)) => TraceCoverage::named(name).map(|coverage| (coverage, bound)),
+            None => TraceCoverage::of(exposures),
+        };
+        RiskAssessment::new(score, traced)
     }
 
     /// Its name in the texts' keys.
@@ -255,6 +259,21 @@ mod tests {
         assert_eq!(names.len(), TraceCoverage::ALL.len());
         for seen in TraceCoverage::ALL {
             assert_eq!(TraceCoverage::named(seen.as_str()), Some(seen));
+        }
+    }
+
+    #[test]
+    fn a_coverage_of_a_newer_version_is_never_called_low() {
+        let exposures = json!({"asOfBlock": 1, "coverage": {"scoreUpperBound": 0.0, "attributed": 1.0}});
+        for (coverage, expected) in [
+            (None, RiskAssessment::Low),
+            (Some(("money", 0.0)), RiskAssessment::Low),
+            (Some(("half_traced", 0.0)), RiskAssessment::Untold),
+        ] {
+            assert_eq!(
+                RiskAssessment::of_stored(Some(0.0), coverage, &exposures),
+                expected
+            );
         }
     }
 }

@@ -182,6 +182,26 @@ on_both!(a_damaged_flow_is_repaired_by_the_command_line, |backend| {
         assert!(repaired, "{said}");
         assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
     }
+    // A mistyped id is an error. It does not leave the choice of the Flow to `name`.
+    std::fs::write(
+        &file,
+        json!({"flowId": "data-only", "name": "data-only"}).to_string(),
+    )
+    .unwrap();
+    let output = server.try_bonafide(&[
+        "flow",
+        "update",
+        "--merchant",
+        id,
+        "--sandbox",
+        "--file",
+        file.to_str().unwrap(),
+    ]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && said.contains("flowId - must be the id of a Flow"),
+        "{said}"
+    );
     // Readable members still count, and unreadable ones count as required.
     for sql in [
         r#"update flows set settings = '{"fourEyes":"x","matchThreshold":85}' where name = 'data-only'"#,

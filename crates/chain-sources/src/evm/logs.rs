@@ -3,7 +3,7 @@
 //!
 //! Nodes refuse searches that are too wide, too large or too slow with different codes and texts. Only the
 //! refusal counts, never its reason. Blocks that were not searched are never reported as searched:
-//! [`Logged::unseen_to`] states where a search ended early.
+//! [`LogSearchResult::unseen_to`] states where a search ended early.
 
 use std::time::{Duration, Instant};
 

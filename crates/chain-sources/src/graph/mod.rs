@@ -45,7 +45,7 @@ const LAYOUT: &str = "4";
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
     /// Another process has opened the folder.
-    #[error("another process holds it")]
+    #[error("another process has the graph open")]
     Locked,
     /// The underlying store failed.
     #[error("the graph's store: {0}")]
@@ -55,7 +55,7 @@ pub enum GraphError {
     Damaged(#[from] Damaged),
     /// The folder contains another chain, or has another layout.
     #[error(
-        "the folder holds {found}, not {wanted}; one of an older layout is to be deleted, and the chain ingested again"
+        "the folder holds {found}, not {wanted}; one of an older layout must be deleted and the chain ingested again"
     )]
     Other {
         /// The chain and layout of the folder.

@@ -33,7 +33,7 @@ pub enum LoadError {
     Disconnected,
     /// The files' first block has another height than the one given.
     #[error(
-        "the blocks say that the first one's height is {told}, not {given}: leave --first-height out, or name the right files"
+        "the blocks say that the first one's height is {told}, not {given}: omit --first-height, or name the right files"
     )]
     Height {
         /// The given height.

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use service::permissions::Action;
 use service::problem::{Kind, Problem};
-use service::reviews::{self, DecisionRequest, Outcome};
+use service::reviews::{self, DecisionRequest, Outcome, SecondOutcome};
 use service::suppressions::{self, SetAsideOutcome};
 use service::{Shared, dispositions, sessions};
 use store::reason_templates;
@@ -148,10 +148,10 @@ async fn carry_out(
         Act::Second(agrees) => {
             let version = Some(form.reviewed()?);
             let outcome = reviews::second(&app.db, &app.faces, scope, log_id, agrees, by, version).await?;
-            match (agrees, outcome) {
-                (false, _) => "rejected",
-                (true, Outcome::Proposed) => "adopted",
-                (true, Outcome::Decided(_)) => "confirmed",
+            match outcome {
+                SecondOutcome::Dropped => "rejected",
+                SecondOutcome::Adopted => "adopted",
+                SecondOutcome::Decided(_) => "confirmed",
             }
         }
         Act::Claim { take_over } => {

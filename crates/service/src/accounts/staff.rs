@@ -43,7 +43,7 @@ async fn lock_target(
         .parse()
         .map_err(|()| Problem::internal("a member has an unknown role"))?;
     check(manager, role)?;
-    let is_owner = role == Role::Owner && member.disabled_at.is_none() && member.member.disabled_at.is_none();
+    let is_owner = role == Role::Owner && member.is_active();
     if leaves && is_owner && owners < 2 {
         let text = "An account must have an owner. Make another member an owner first";
         return Err(Problem::new(Kind::Conflict, text));

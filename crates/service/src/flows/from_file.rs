@@ -63,11 +63,16 @@ pub async fn update_from_file(
     file: &Map<String, Value>,
 ) -> Result<SaveOutcome, String> {
     let (changes, secret) = read_file(file, scope)?;
-    let id = id.or_else(|| {
-        file.get("flowId")
-            .and_then(Value::as_str)
-            .and_then(|id| Uuid::parse_str(id).ok())
-    });
+    let id = match (id, file.get("flowId")) {
+        (Some(id), _) => Some(id),
+        (None, None) => None,
+        (None, Some(named)) => Some(
+            named
+                .as_str()
+                .and_then(|id| Uuid::parse_str(id).ok())
+                .ok_or("flowId - must be the id of a Flow; leave it out to choose the Flow by `name`")?,
+        ),
+    };
     let all = async { flows::list(&mut db.read().await?, scope).await }
         .await
         .map_err(for_people)?;

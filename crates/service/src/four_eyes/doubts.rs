@@ -52,7 +52,7 @@ pub(super) async fn others_vouch(
     for one in staff::of_merchant(tx, scope.merchant_id).await? {
         let id = one.member.id;
         let is_another = id != staff_id && !waiting.subject.starts_with(&id.to_string());
-        let may_act = one.disabled_at.is_none() && one.member.disabled_at.is_none();
+        let may_act = one.is_active();
         if is_another
             && may_act
             && one.role.parse().is_ok_and(decides)

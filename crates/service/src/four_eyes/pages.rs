@@ -157,7 +157,7 @@ impl Members {
             id: membership.member.id,
             role: membership.role.parse().ok(),
             joined_at: membership.created_at,
-            is_active: membership.disabled_at.is_none() && membership.member.disabled_at.is_none(),
+            is_active: membership.is_active(),
             counts: !doubted.contains(&membership.member.id),
         };
         Ok(Members(members.into_iter().map(one).collect()))

@@ -37,7 +37,7 @@ pub async fn may_second(
     // Locked, so that no member is shut out between this check and the act.
     staff::lock_member(tx, merchant_id, staff_id).await?;
     let member = staff::get_membership(tx, merchant_id, staff_id).await?;
-    let Some(member) = member.filter(|member| member.disabled_at.is_none()) else {
+    let Some(member) = member.filter(staff::Membership::is_active) else {
         return refuse("second_gone", "You are no longer a member of this account");
     };
     let Some(proposer) = proposer else { return Ok(()) };
@@ -47,7 +47,7 @@ pub async fn may_second(
     }
     may_propose(tx, merchant_id, Some(proposer)).await?;
     let proposer = staff::get_membership(tx, merchant_id, proposer).await?;
-    if proposer.is_none_or(|member| member.disabled_at.is_some()) {
+    if !proposer.as_ref().is_some_and(staff::Membership::is_active) {
         let text =
             "The proposer is no longer a member of this account: reject the proposal and create a new one";
         return refuse("proposer_gone", text);

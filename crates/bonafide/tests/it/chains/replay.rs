@@ -124,7 +124,7 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         let text = String::from_utf8(refused.stderr).unwrap();
         assert_eq!(refused.status.code(), Some(1), "{text}");
         assert!(
-            text.contains("another process holds it") && text.contains("Repeat this decision"),
+            text.contains("another process has the graph open") && text.contains("Repeat this decision"),
             "{text}"
         );
     }
