@@ -15,13 +15,13 @@ pub const EMBEDDING_BYTES: usize = VERSION_BYTES + EMBEDDING_LEN * size_of::<f32
 
 /// A face as 128 numbers. Faces of one person are close together (Euclidean distance, see [`distance`]).
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
+#[serde(try_from = "SerializedEmbedding", into = "SerializedEmbedding")]
 pub struct Embedding {
     version: [u8; VERSION_BYTES],
     values: [f32; EMBEDDING_LEN],
 }
 
-/// Stored bytes or numbers are not an embedding.
+/// SerializedEmbedding bytes or numbers are not an embedding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
     "not a face embedding: a model version of {VERSION_BYTES} characters and {EMBEDDING_LEN} finite numbers"
@@ -109,12 +109,12 @@ pub(crate) fn squared_distance(a: &[f32; EMBEDDING_LEN], b: &[f32; EMBEDDING_LEN
 /// The serde format of an embedding.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct SerializedEmbedding {
     version: String,
     values: Vec<f32>,
 }
 
-impl From<Embedding> for Stored {
+impl From<Embedding> for SerializedEmbedding {
     fn from(embedding: Embedding) -> Self {
         Self {
             version: embedding.version().to_owned(),
@@ -123,10 +123,10 @@ impl From<Embedding> for Stored {
     }
 }
 
-impl TryFrom<Stored> for Embedding {
+impl TryFrom<SerializedEmbedding> for Embedding {
     type Error = InvalidEmbedding;
 
-    fn try_from(stored: Stored) -> Result<Self, InvalidEmbedding> {
+    fn try_from(stored: SerializedEmbedding) -> Result<Self, InvalidEmbedding> {
         Self::new(
             &stored.version,
             stored.values.try_into().map_err(|_| InvalidEmbedding)?,

@@ -10,7 +10,7 @@ use faces::FaceEngine;
 use inference::Models;
 
 /// Both engines. They share one set of models.
-pub struct Loaded {
+pub struct LoadedEngines {
     /// Reads documents.
     pub documents: DocumentEngine,
     /// Finds and compares faces.
@@ -19,7 +19,7 @@ pub struct Loaded {
 
 /// The engines once they are loaded, or the reason why they cannot load.
 #[derive(Clone, Default)]
-pub struct Engines(Arc<OnceLock<Result<Loaded, String>>>);
+pub struct Engines(Arc<OnceLock<Result<LoadedEngines, String>>>);
 
 impl Engines {
     /// Starts loading in the background.
@@ -37,7 +37,7 @@ impl Engines {
     }
 
     /// The engines, or why they cannot be used.
-    pub fn get(&self) -> Result<&Loaded, &str> {
+    pub fn get(&self) -> Result<&LoadedEngines, &str> {
         match self.0.get() {
             None => Err("the models are still being loaded"),
             Some(Ok(loaded)) => Ok(loaded),
@@ -52,9 +52,9 @@ impl Engines {
 }
 
 /// Opens the models once for both engines.
-fn open(models: Option<&Path>) -> anyhow::Result<Loaded> {
+fn open(models: Option<&Path>) -> anyhow::Result<LoadedEngines> {
     let models = Arc::new(open_models(models, 1)?);
-    Ok(Loaded {
+    Ok(LoadedEngines {
         documents: DocumentEngine::new(Arc::clone(&models))?,
         faces: FaceEngine::new(models),
     })

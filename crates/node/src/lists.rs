@@ -48,7 +48,7 @@ struct Current {
     expected: Expected,
     /// What the last attempt found in the folder, and what it was meant to load.
     tried: (Fingerprint, Expected),
-    loaded: Result<Loaded, String>,
+    loaded: Result<LoadedLists, String>,
     /// When loading of other lists began, while those in memory are usable.
     loading_since: Option<Instant>,
 }
@@ -64,7 +64,7 @@ enum Expected {
 
 /// The loaded lists, for people and organisations and for wallets.
 #[derive(Clone)]
-struct Loaded {
+struct LoadedLists {
     screener: Arc<Screener>,
     wallets: Arc<LabelIndex>,
     /// The set that was loaded; `None`: the folder's lists.
@@ -239,7 +239,7 @@ impl Lists {
             .map_err(|error| error.to_string())
     }
 
-    fn loaded(&self) -> Result<Loaded, ListsUnavailable> {
+    fn loaded(&self) -> Result<LoadedLists, ListsUnavailable> {
         let current = self.read();
         let set = match &current.expected {
             Expected::Folder if current.tried.0 == Fingerprint::default() => {
@@ -404,7 +404,7 @@ impl Lists {
         }
     }
 
-    fn load(&self, expected: &Expected) -> Result<Loaded, LoadExactlyError> {
+    fn load(&self, expected: &Expected) -> Result<LoadedLists, LoadExactlyError> {
         let now = jiff::Timestamp::now().as_millisecond();
         let (screener, set) = match expected {
             Expected::Installation(Ok(Some(set))) => {
@@ -424,7 +424,7 @@ impl Lists {
             .iter()
             .filter(|list| screener.lists().contains_key(&list.list));
         let oldest = ages.map(|list| list.age_seconds).max().unwrap_or(0);
-        Ok(Loaded {
+        Ok(LoadedLists {
             wallets: Arc::new(wallet_labels(&screener)),
             screener: Arc::new(screener),
             set,
@@ -432,7 +432,7 @@ impl Lists {
         })
     }
 
-    fn is_fresh(&self, loaded: &Loaded) -> bool {
+    fn is_fresh(&self, loaded: &LoadedLists) -> bool {
         let age = jiff::Timestamp::now()
             .as_millisecond()
             .saturating_sub(loaded.imported_at);
@@ -460,7 +460,7 @@ impl Lists {
     }
 }
 
-impl Loaded {
+impl LoadedLists {
     /// Whether these are the lists of a set.
     fn is(&self, set: &ListSet) -> bool {
         self.set.as_ref().is_some_and(|own| own.lists == set.lists)
@@ -469,7 +469,7 @@ impl Loaded {
 
 impl Expected {
     /// Whether these lists are the expected ones.
-    fn is(&self, loaded: &Loaded) -> bool {
+    fn is(&self, loaded: &LoadedLists) -> bool {
         matches!(self, Expected::Installation(Ok(Some(set))) if loaded.is(set))
     }
 }

@@ -11,7 +11,7 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 use service::problem::Problem;
 use sha2::{Digest, Sha256};
 
-use super::fresh::Fresh;
+use super::file_cache::FileCache;
 
 #[derive(RustEmbed)]
 #[folder = "../../web/portal/"]
@@ -29,7 +29,7 @@ pub fn names() -> impl Iterator<Item = String> {
 
 /// A hash of all files, which is part of their addresses. It changes when any file does.
 pub fn version() -> String {
-    static HASHED: Fresh<String> = Fresh::new(hash_all);
+    static HASHED: FileCache<String> = FileCache::new(hash_all);
     HASHED.get()
 }
 

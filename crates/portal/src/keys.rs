@@ -17,7 +17,7 @@ use store::merchants::MerchantStatus;
 use super::page::{Page, done, html};
 use super::routes::Routes;
 use super::session::Member;
-use super::shown;
+use super::show_once;
 
 /// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
@@ -78,7 +78,7 @@ async fn show(app: &App, member: &Member, made: &NewCredential, rotated: bool) -
         secret: made.secret.expose_secret().to_owned(),
         rotated,
     };
-    shown::set(app, member, NEW_SECRET_PATH, &made).await?;
+    show_once::set(app, member, NEW_SECRET_PATH, &made).await?;
     Ok(Redirect::to(NEW_SECRET_PATH).into_response())
 }
 
@@ -88,7 +88,7 @@ async fn new_secret_page(
     member: Member,
     page: Page,
 ) -> Result<Response, Rejection> {
-    match shown::take(&app, &member, NEW_SECRET_PATH).await? {
+    match show_once::take(&app, &member, NEW_SECRET_PATH).await? {
         Some(made) => Ok(html(ShownPage { page, made })?),
         None => Ok(Redirect::to("/portal/keys").into_response()),
     }

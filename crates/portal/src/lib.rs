@@ -13,12 +13,12 @@ pub mod chart;
 pub mod csv;
 pub mod dashboard;
 pub mod error;
+mod file_cache;
 pub mod filters;
 pub mod flows;
 #[cfg(test)]
 mod four_eyes_tests;
 mod frame;
-mod fresh;
 pub mod groups;
 mod handler;
 pub mod insight;
@@ -33,10 +33,10 @@ pub mod proposal;
 pub mod review;
 pub mod routes;
 pub mod screening;
-pub mod sealed;
+pub mod sealed_search;
 pub mod second;
 pub mod session;
-pub mod shown;
+pub mod show_once;
 pub mod texts;
 pub mod webhooks;
 

@@ -18,7 +18,7 @@ use store::sessions::{Session, SessionStatus};
 use super::page::{Page, html};
 use super::routes::Routes;
 use super::session::Member;
-use super::shown;
+use super::show_once;
 
 /// The number of sessions shown.
 const SHOWN: i64 = 50;
@@ -56,14 +56,14 @@ struct MadePage {
 impl LinkMade {
     /// Stores the link and redirects to the page that shows it.
     pub async fn show(self, app: &App, member: &Member) -> Result<Response, Problem> {
-        shown::set(app, member, NEW_LINK_PATH, &self).await?;
+        show_once::set(app, member, NEW_LINK_PATH, &self).await?;
         Ok(Redirect::to(NEW_LINK_PATH).into_response())
     }
 }
 
 /// Shows the new link. If it was shown before, the reader goes back to the list.
 async fn new_link_page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
-    let Some(link) = shown::take::<LinkMade>(&app, &member, NEW_LINK_PATH).await? else {
+    let Some(link) = show_once::take::<LinkMade>(&app, &member, NEW_LINK_PATH).await? else {
         return Ok(Redirect::to("/portal/links").into_response());
     };
     let code = QrCode::with_error_correction_level(&link.url, EcLevel::M);

@@ -2,9 +2,9 @@
 //! inspect the evidence for a score, and replay the decision.
 
 mod formatting;
+mod lookup;
 mod query;
 mod replay;
-mod stored;
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
@@ -32,13 +32,13 @@ use self::formatting::{outcome, score};
 use super::filters::Filters;
 use super::page::{self, Page};
 use super::routes::Routes;
-use super::sealed;
+use super::sealed_search;
 use super::session::Member;
 
 const PAGE: u16 = 30;
 /// The label of a manual screening without one.
 const LABEL: &str = "Portal query";
-/// The kind of sealed search; see [`sealed`](super::sealed).
+/// The kind of sealed search; see [`sealed_search`](super::sealed_search).
 const SEARCH: &str = "screenings search";
 
 /// Adds this area's routes.
@@ -107,7 +107,7 @@ impl ListPage {
         filters: &Filters,
     ) -> Result<ListPage, Rejection> {
         let sealed = filters.text("sealed");
-        let sought: ScreeningSearch = sealed::open(app, member, SEARCH, sealed)
+        let sought: ScreeningSearch = sealed_search::open(app, member, SEARCH, sealed)
             .await?
             .unwrap_or_default();
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -164,7 +164,7 @@ async fn search(
     member: Member,
     Form(sought): Form<ScreeningSearch>,
 ) -> Result<Response, Rejection> {
-    Ok(sealed::redirect_to_search(&app, &member, "/portal/monitoring", SEARCH, &sought).await?)
+    Ok(sealed_search::redirect_to_search(&app, &member, "/portal/monitoring", SEARCH, &sought).await?)
 }
 
 async fn screen(

@@ -26,9 +26,9 @@ pub struct Item {
     pub current: bool,
 }
 
-type Place = (&'static str, &'static str, &'static str, Action);
+type NavItem = (&'static str, &'static str, &'static str, Action);
 
-const GROUPS: &[(&str, &[Place])] = &[
+const GROUPS: &[(&str, &[NavItem])] = &[
     (
         "nav.work",
         &[

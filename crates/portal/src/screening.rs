@@ -27,7 +27,7 @@ use verification::screening::ScreeningHit;
 use super::page::{self, Page};
 use super::review::hits::{self, Hit, PersonDetails};
 use super::routes::Routes;
-use super::sealed::{self, Sealed};
+use super::sealed_search::{self, Sealed};
 use super::session::Member;
 
 /// The longest name, in characters.
@@ -97,7 +97,7 @@ impl Desk {
     }
 }
 
-/// The kind of sealed search; see [`sealed`](super::sealed).
+/// The kind of sealed search; see [`sealed_search`](super::sealed_search).
 const SEARCH: &str = "names screened";
 
 async fn search(
@@ -106,7 +106,8 @@ async fn search(
     member: Member,
     Form(asked): Form<NameQuery>,
 ) -> Result<Response, Rejection> {
-    let onward = sealed::redirect_to_search(&app, &member, "/portal/screening", SEARCH, &asked).await?;
+    let onward =
+        sealed_search::redirect_to_search(&app, &member, "/portal/screening", SEARCH, &asked).await?;
     rates::check_screening_rate(&app, &member.caller()?, member.may(Action::Decide)).await?;
     // The results page shows form errors and the reason why lists are unavailable.
     if check(&page, &asked).is_none() {
@@ -147,7 +148,7 @@ async fn desk(
     member: Member,
     Fields(fields): Fields<Sealed>,
 ) -> Result<Response, Rejection> {
-    let Some(asked) = sealed::open::<NameQuery>(&app, &member, SEARCH, &fields.sealed).await? else {
+    let Some(asked) = sealed_search::open::<NameQuery>(&app, &member, SEARCH, &fields.sealed).await? else {
         return Ok(page::html(
             Desk::new(&app, page, &member, NameQuery::default()).await?,
         )?);

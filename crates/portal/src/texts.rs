@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hosted_page::locale::fill;
 
 use super::assets;
-use super::fresh::Fresh;
+use super::file_cache::FileCache;
 
 const FALLBACK: &str = "en";
 
@@ -69,7 +69,7 @@ impl Texts {
 type Languages = Arc<BTreeMap<String, Arc<BTreeMap<String, String>>>>;
 
 fn languages() -> Languages {
-    static LOADED: Fresh<Languages> = Fresh::new(load_all);
+    static LOADED: FileCache<Languages> = FileCache::new(load_all);
     LOADED.get()
 }
 

@@ -28,7 +28,7 @@ use super::App;
 use super::attempt_detail::{DocumentMeasures, FieldComparison, LivenessMeasures, Measures, PictureMeasures};
 use super::comparison;
 use super::cpu::Abandoned;
-use super::engines::Loaded;
+use super::engines::LoadedEngines;
 use crate::problem::Problem;
 use crate::upload::File;
 
@@ -108,7 +108,7 @@ pub fn gather_evidence(
 
 struct EvidenceGatherer<'a> {
     app: &'a App,
-    engines: &'a Loaded,
+    engines: &'a LoadedEngines,
     files: &'a mut BTreeMap<String, File>,
     gone: &'a Abandoned,
     timings: &'a mut BTreeMap<String, f64>,

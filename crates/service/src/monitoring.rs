@@ -88,17 +88,17 @@ async fn screen_and_record(
             let text = body.to_string();
             let evidence = found.evidence.as_ref().map(serde_json::to_string).transpose();
             let evidence = evidence.map_err(Problem::internal)?;
-            let seen = found
+            let coverage = found
                 .evidence
                 .as_ref()
                 .and_then(|evidence| TraceCoverage::of(&evidence.exposures));
-            let failed = answered.own().and_then(|screen| screen.failed.as_ref());
+            let failure = answered.own().and_then(|screen| screen.failed.as_ref());
             let new = NewScreening {
                 score: Some(answered.score()),
                 response: &text,
                 evidence: evidence.as_deref(),
-                failed: failed.map(word),
-                seen: seen.map(|(seen, bound)| (seen.as_str(), bound)),
+                failure: failure.map(word),
+                coverage: coverage.map(|(coverage, bound)| (coverage.as_str(), bound)),
                 ..new_screening(id, &query, 200)
             };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
@@ -110,7 +110,7 @@ async fn screen_and_record(
         }
         Err(none) => {
             let new = NewScreening {
-                failed: Some(none.why),
+                failure: Some(none.why),
                 ..new_screening(id, &query, none.status)
             };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
@@ -308,7 +308,7 @@ fn new_screening(id: Uuid, query: &Query, status: u16) -> NewScreening<'_> {
         score: None,
         response: "",
         evidence: None,
-        failed: None,
-        seen: None,
+        failure: None,
+        coverage: None,
     }
 }

@@ -175,7 +175,7 @@ pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, key: &str) -> Result<bool, E
 }
 
 #[derive(sqlx::FromRow)]
-struct Stored {
+struct CredentialRow {
     sandbox: bool,
     secret_hash: Vec<u8>,
     previous_hash: Option<Vec<u8>>,
@@ -193,7 +193,7 @@ pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<Au
         optional,
         conn,
         across_accounts("a request names its account by the key alone"),
-        Stored,
+        CredentialRow,
         "select c.sandbox, c.secret_hash, c.previous_hash, c.previous_until,
                 m.id, m.short_id, m.name, m.status, m.settings, m.created_at, m.updated_at
          from merchants m join credentials c on c.merchant_id = m.id

@@ -31,10 +31,10 @@ pub struct NewScreening<'a> {
     /// The evidence for the score (sealed), if there is a score.
     pub evidence: Option<&'a str>,
     /// Why the screening failed, or why its score comes from labels alone, as a code.
-    pub failed: Option<&'a str>,
+    pub failure: Option<&'a str>,
     /// The coverage as a code: whether the flow of money was followed, and how. With it, the highest score
     /// that the part not followed could give. `None` if the coverage is unknown.
-    pub seen: Option<(&'a str, f64)>,
+    pub coverage: Option<(&'a str, f64)>,
 }
 
 /// A stored screening.
@@ -56,10 +56,10 @@ pub struct Screening {
     pub score: Option<f64>,
     /// See [`NewScreening::response`].
     pub response: String,
-    /// See [`NewScreening::failed`]; also `None` for screenings of earlier versions.
-    pub failed: Option<String>,
-    /// See [`NewScreening::seen`], rounded to thousandths; also `None` for screenings of earlier versions.
-    pub seen: Option<(String, f64)>,
+    /// See [`NewScreening::failure`]; also `None` for screenings of earlier versions.
+    pub failure: Option<String>,
+    /// See [`NewScreening::coverage`], rounded to thousandths; also `None` for screenings of earlier versions.
+    pub coverage: Option<(String, f64)>,
     /// When it was made (ms).
     pub created_at: i64,
 }
@@ -145,8 +145,8 @@ fn open(key: &DataKey, scope: Scope, row: &Row) -> Result<Screening, Error> {
         currency: row.currency.clone(),
         status: u16::try_from(row.status).unwrap_or_default(),
         score: row.score_millis.map(points),
-        failed: row.failed.clone(),
-        seen: row.seen.clone().zip(row.bound_millis.map(points)),
+        failure: row.failed.clone(),
+        coverage: row.seen.clone().zip(row.bound_millis.map(points)),
         created_at: row.created_at,
     })
 }
@@ -172,7 +172,10 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
     let query_ref = query_ref(tx, scope, screening.canonical);
     let label_ref = label_ref(tx, scope, screening.label);
     let score_millis = screening.score.map(millis);
-    let (seen, bound_millis) = screening.seen.map(|(seen, bound)| (seen, millis(bound))).unzip();
+    let (coverage, bound_millis) = screening
+        .coverage
+        .map(|(name, bound)| (name, millis(bound)))
+        .unzip();
     let now = tx.now();
     execute!(
         tx,
@@ -191,8 +194,8 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
         &label,
         &response,
         now,
-        screening.failed,
-        seen,
+        screening.failure,
+        coverage,
         bound_millis,
     )?;
     let Some(evidence) = screening.evidence else {

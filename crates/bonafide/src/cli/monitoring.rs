@@ -232,7 +232,7 @@ fn screening_json(screening: &Screening) -> Value {
         "label": screening.label,
         "status": screening.status,
         "score": screening.score,
-        "failed": screening.failed,
+        "failed": screening.failure,
         "createdAt": iso(screening.created_at),
         "response": serde_json::from_str::<Value>(&screening.response).ok(),
     })

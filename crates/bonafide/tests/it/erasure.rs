@@ -47,10 +47,10 @@ const MARKERS: [&str; 10] = [
 ];
 
 /// A store's name, and the function that reads its content.
-type Store = (&'static str, fn(Reader) -> Found);
+type Store = (&'static str, fn(Reader) -> StoreContent);
 
 /// The content of a store, piece by piece, each with a name for the failure's message.
-type Found = Pin<Box<dyn Future<Output = Vec<(String, Vec<u8>)>> + Send>>;
+type StoreContent = Pin<Box<dyn Future<Output = Vec<(String, Vec<u8>)>> + Send>>;
 /// The stores that are searched.
 const STORES: [Store; 3] = [
     ("files of the data folder", |reader| Box::pin(files(reader))),

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::fake_node::{FakeNode, FakeTransaction, canonical, plain};
 use super::quantity::number;
-use super::tests::{Known, told};
+use super::tests::{HolderLabels, told};
 use super::*;
 use crate::ondemand::{Budget, HttpRequest, HttpResponse, OnDemand, Transport, TransportError};
 use crate::rpc::Rpc;
@@ -157,7 +157,7 @@ fn screened(index: &OnDemand, holder: u8) -> Value {
     let address = canonical(holder);
     let request = Request::new(Currency::Eth, Subject::Address(&address));
     let source = index.screening().unwrap();
-    told(&screen_address(&source, &Known, &Profile::built_in(), &request).unwrap())
+    told(&screen_address(&source, &HolderLabels, &Profile::built_in(), &request).unwrap())
 }
 
 fn flag(answer: &Value) -> &Value {

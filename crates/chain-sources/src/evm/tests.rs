@@ -24,9 +24,9 @@ use crate::ingest::node::Node;
 use crate::ondemand::{Budget, HttpRequest, HttpResponse, OnDemand, Transport, TransportError};
 use crate::rpc::Rpc;
 
-pub(super) struct Known;
+pub(super) struct HolderLabels;
 
-impl Labels for Known {
+impl Labels for HolderLabels {
     fn labels(&self, _chain: Currency, address: &str, _at: i64) -> Vec<Label> {
         let label = |name: &str, category| Label {
             name: name.to_owned(),
@@ -135,20 +135,20 @@ proptest! {
             let address = canonical(number);
             for block in [None, Some(1)] {
                 let request = Request { as_of_block: block, ..Request::new(Currency::Eth, Subject::Address(&address)) };
-                let bulk = screen_address(&graphs[0], &Known, &profile, &request).unwrap();
-                let nested = screen_address(&graphs[1], &Known, &profile, &request).unwrap();
-                let fetched = screen_address(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
+                let bulk = screen_address(&graphs[0], &HolderLabels, &profile, &request).unwrap();
+                let nested = screen_address(&graphs[1], &HolderLabels, &profile, &request).unwrap();
+                let fetched = screen_address(&index.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
                 prop_assert_eq!(told(&bulk), told(&nested));
                 prop_assert_eq!(told(&bulk), told(&fetched));
-                let fetched = screen_address(&listed.screening().unwrap(), &Known, &profile, &request).unwrap();
+                let fetched = screen_address(&listed.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
                 prop_assert_eq!(told(&bulk), told(&fetched));
             }
         }
         for (height, place, _) in parity.every() {
             let id = parity.id(height, place);
             let request = Request::new(Currency::Eth, Subject::Transaction(&id));
-            let bulk = screen_transaction(&graphs[0], &Known, &profile, &request).unwrap();
-            let fetched = screen_transaction(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
+            let bulk = screen_transaction(&graphs[0], &HolderLabels, &profile, &request).unwrap();
+            let fetched = screen_transaction(&index.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
             prop_assert_eq!(told(&bulk), told(&fetched));
         }
     }
@@ -189,8 +189,8 @@ fn a_history_full_of_tokens_hides_no_coin() {
         let address = canonical(number);
         let mut request = Request::new(Currency::Eth, Subject::Address(&address));
         request.options.max_history = 6;
-        let bulk = screen_address(&graph, &Known, &profile, &request).unwrap();
-        let fetched = screen_address(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
+        let bulk = screen_address(&graph, &HolderLabels, &profile, &request).unwrap();
+        let fetched = screen_address(&index.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
         assert_eq!(bulk.score, fetched.score);
         assert_eq!(bulk.traces, fetched.traces);
         let met = &bulk.traces[0].exposures[0];
@@ -244,7 +244,7 @@ fn money_that_contracts_pass_on_is_followed() {
     let request = Request::new(Currency::Eth, Subject::Address(&address));
     let screen = screen_address(
         &index.screening().unwrap(),
-        &Known,
+        &HolderLabels,
         &Profile::built_in(),
         &request,
     )
@@ -258,7 +258,7 @@ fn money_that_contracts_pass_on_is_followed() {
     let request = Request::new(Currency::Eth, Subject::Address(&untouched));
     let screen = screen_address(
         &index.screening().unwrap(),
-        &Known,
+        &HolderLabels,
         &Profile::built_in(),
         &request,
     )

@@ -192,7 +192,7 @@ pub struct BlockFiles {
 
 /// A block in one of the files.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct LocatedBlock {
     /// The index of the file.
     pub file: usize,
     /// The location in the file.
@@ -266,7 +266,7 @@ impl BlockFiles {
     ///
     /// # Errors
     /// When it is no block file of this chain, or a block has no whole header.
-    pub fn blocks(&self, file: usize, bytes: &[u8]) -> Result<(Vec<Found>, Option<usize>), BlkError> {
+    pub fn blocks(&self, file: usize, bytes: &[u8]) -> Result<(Vec<LocatedBlock>, Option<usize>), BlkError> {
         let path = &self.files[file];
         let found =
             frames(self.currency, bytes).map_err(|(at, magic)| BlkError::Magic(path.clone(), at, magic))?;
@@ -274,7 +274,7 @@ impl BlockFiles {
         for frame in found.frames {
             let header = Header::parse(&bytes[frame.start..frame.start + frame.length])
                 .map_err(|bad| BlkError::Block(path.clone(), frame.start, bad))?;
-            blocks.push(Found { file, frame, header });
+            blocks.push(LocatedBlock { file, frame, header });
         }
         Ok((blocks, found.cut_at))
     }

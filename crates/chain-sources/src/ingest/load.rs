@@ -6,7 +6,7 @@ use std::path::Path;
 use chain::currency::Currency;
 use chain::source::{SourceError, Tip};
 
-use super::blk::{BlkError, BlockFiles, Found, begins_chain, best_chain};
+use super::blk::{BlkError, BlockFiles, LocatedBlock, begins_chain, best_chain};
 use super::block::{Header, RawBlock, hash_of, hash_text};
 use super::node::Node;
 use crate::graph::{Graph, GraphError, NewBlock};
@@ -74,7 +74,7 @@ pub fn load(
 ) -> Result<LoadReport, LoadError> {
     let files = BlockFiles::open(currency, path)?;
     let mut loaded = LoadReport::default();
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<LocatedBlock> = Vec::new();
     for file in 0..files.paths().len() {
         let bytes = files.read(file)?;
         let (blocks, cut) = files.blocks(file, &bytes)?;
@@ -131,7 +131,7 @@ pub fn load(
 fn told_height(
     currency: Currency,
     files: &BlockFiles,
-    found: &[Found],
+    found: &[LocatedBlock],
     chain: &[usize],
 ) -> Result<Option<u64>, LoadError> {
     let (Some(first), Some(last)) = (chain.first(), chain.last()) else {
@@ -142,7 +142,7 @@ fn told_height(
     if let Some(height) = (0..2).find(|height| begins_chain(currency, *height, &previous)) {
         return Ok(Some(height));
     }
-    let height = |block: &Found| -> Result<Option<u64>, LoadError> {
+    let height = |block: &LocatedBlock| -> Result<Option<u64>, LoadError> {
         let bytes = files.read(block.file)?;
         let end = block.frame.start + block.frame.length;
         let block = RawBlock::parse(currency, bytes.get(block.frame.start..end).unwrap_or_default());

@@ -377,9 +377,9 @@ fn block_files_are_loaded_extended_and_reorganised() {
 }
 
 /// A fake node with these blocks.
-struct Known(Vec<Block>);
+struct FakeNode(Vec<Block>);
 
-impl Node for Known {
+impl Node for FakeNode {
     fn height(&self) -> Result<u64, SourceError> {
         Ok(self.0.len() as u64 - 1)
     }
@@ -401,7 +401,7 @@ fn a_node_is_followed_through_a_reorganisation_three_deep() {
     let folder = tempfile::tempdir().unwrap();
     let graph = Graph::open(folder.path(), Currency::Btc).unwrap();
     let root = row(BlockHash::all_zeros(), 0..3, 1);
-    let follow = |blocks: Vec<Block>| follow(&graph, 0, &Known(blocks), |_| true);
+    let follow = |blocks: Vec<Block>| follow(&graph, 0, &FakeNode(blocks), |_| true);
     let short = [root.clone(), row(root[2].block_hash(), 3..6, 2)].concat();
     let long = [root.clone(), row(root[2].block_hash(), 3..8, 3)].concat();
     assert_eq!(follow(short).unwrap().appended, 6);

@@ -13,7 +13,7 @@ use chain::screen::{Request, Subject, screen_address, screen_transaction};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::tests::{Known, holder, told};
+use super::tests::{HolderLabels, holder, told};
 use super::*;
 use crate::graph::{Graph, NewBlock};
 use crate::ingest::block::{RawBlock, hash_text};
@@ -85,9 +85,9 @@ fn blocks() -> Vec<Block> {
 /// The height of the first block, since Electrum uses height 0 for unconfirmed transactions.
 const FIRST: u64 = 100;
 
-struct Played(Vec<Block>);
+struct FakeElectrum(Vec<Block>);
 
-impl Played {
+impl FakeElectrum {
     fn every(&self) -> impl Iterator<Item = (usize, &bitcoin::Transaction)> {
         let blocks = self.0.iter().enumerate();
         blocks.flat_map(|(height, block)| block.txdata.iter().map(move |made| (height, made)))
@@ -110,7 +110,7 @@ impl Played {
         let is_it =
             |output: &TxOut| hash_text(&Sha256::digest(output.script_pubkey.as_bytes()).into()) == text;
         Some(match call["method"].as_str()? {
-            "server.version" => json!(["Played 1.0", "1.4"]),
+            "server.version" => json!(["FakeElectrum 1.0", "1.4"]),
             "blockchain.headers.subscribe" => {
                 json!({"height": FIRST + self.0.len() as u64 - 1, "hex": hex::encode(bytes(&self.0.last()?.header))})
             }
@@ -158,7 +158,7 @@ impl Played {
     }
 }
 
-impl Transport for Played {
+impl Transport for FakeElectrum {
     fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         assert_eq!(request.url, "tcp://server:50001");
         let lines = request.body.as_ref().unwrap().lines();
@@ -198,22 +198,22 @@ fn an_electrum_server_gives_the_graphs_answers() {
             .append(&NewBlock::of_raw(Currency::Btc, height, &raw))
             .unwrap();
     }
-    let index = index(Arc::new(Played(blocks())));
+    let index = index(Arc::new(FakeElectrum(blocks())));
     let profile = Profile::built_in();
     for number in 1..7 {
         let address = holder(number);
         let request = Request::new(Currency::Btc, Subject::Address(&address));
-        let bulk = screen_address(&graph, &Known, &profile, &request).unwrap();
-        let fetched = screen_address(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
+        let bulk = screen_address(&graph, &HolderLabels, &profile, &request).unwrap();
+        let fetched = screen_address(&index.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
         assert_eq!(told(&bulk), told(&fetched), "{number}");
     }
     for block in blocks() {
         for made in &block.txdata {
             let id = made.compute_txid().to_string();
             let request = Request::new(Currency::Btc, Subject::Transaction(&id));
-            let bulk = screen_transaction(&graph, &Known, &profile, &request).unwrap();
+            let bulk = screen_transaction(&graph, &HolderLabels, &profile, &request).unwrap();
             let fetched =
-                screen_transaction(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
+                screen_transaction(&index.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
             assert_eq!(told(&bulk), told(&fetched), "{id}");
         }
     }

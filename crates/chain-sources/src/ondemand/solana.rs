@@ -69,7 +69,7 @@ struct Signed {
 }
 
 #[derive(Default, Deserialize)]
-struct Loaded {
+struct LoadedAddresses {
     writable: Vec<String>,
     readonly: Vec<String>,
 }
@@ -97,7 +97,7 @@ struct Meta {
     post_balances: Vec<u64>,
     pre_token_balances: Option<Vec<TokenBalance>>,
     post_token_balances: Option<Vec<TokenBalance>>,
-    loaded_addresses: Option<Loaded>,
+    loaded_addresses: Option<LoadedAddresses>,
 }
 
 #[derive(Deserialize)]

@@ -27,15 +27,15 @@ fn signature(number: u8) -> String {
 
 /// A transaction with its accounts' balances before and after; the first account pays the fee.
 #[derive(Clone)]
-struct Made {
+struct FakeTransaction {
     slot: u64,
     accounts: Vec<(u8, u64, u64)>,
     fee: u64,
     tokens: Value,
 }
 
-fn paying(slot: u64, from: u8, to: u8, amount: u64) -> Made {
-    Made {
+fn paying(slot: u64, from: u8, to: u8, amount: u64) -> FakeTransaction {
+    FakeTransaction {
         slot,
         accounts: vec![
             (from, 10_000_000, 10_000_000 - amount - 5000),
@@ -46,13 +46,13 @@ fn paying(slot: u64, from: u8, to: u8, amount: u64) -> Made {
     }
 }
 
-struct Played {
+struct FakeNode {
     /// From oldest to newest; numbered from 1.
-    made: Vec<Made>,
+    made: Vec<FakeTransaction>,
     requests: AtomicUsize,
 }
 
-impl Played {
+impl FakeNode {
     fn transaction(&self, id: &str) -> Value {
         let place = (0..self.made.len()).find(|place| signature(u8::try_from(place + 1).unwrap()) == id);
         let Some(place) = place else {
@@ -104,7 +104,7 @@ impl Played {
     }
 }
 
-impl Transport for Played {
+impl Transport for FakeNode {
     fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let body: Value = serde_json::from_str(request.body.as_ref().unwrap()).unwrap();
@@ -120,9 +120,9 @@ impl Transport for Played {
     }
 }
 
-struct Known;
+struct OneLabel;
 
-impl Labels for Known {
+impl Labels for OneLabel {
     fn labels(&self, _chain: Currency, address: &str, _at: i64) -> Vec<Label> {
         let label = Label {
             name: "Mixer".to_owned(),
@@ -145,8 +145,8 @@ impl Labels for Known {
     }
 }
 
-fn index(made: Vec<Made>) -> OnDemand {
-    let played = Arc::new(Played {
+fn index(made: Vec<FakeTransaction>) -> OnDemand {
+    let played = Arc::new(FakeNode {
         made,
         requests: AtomicUsize::new(0),
     });
@@ -177,7 +177,7 @@ fn money_is_followed_and_the_contracts_members_are_there() {
     let profile = Profile::built_in();
     let address = holder(4);
     let request = Request::new(Currency::Sol, Subject::Address(&address));
-    let detail = told(&screen_address(&index.screening().unwrap(), &Known, &profile, &request).unwrap());
+    let detail = told(&screen_address(&index.screening().unwrap(), &OneLabel, &profile, &request).unwrap());
     assert_eq!(detail["receivedAmount"], "0.001");
     assert_eq!(detail["exposures"]["entity"][0]["name"], "Mixer", "{detail}");
     assert_eq!(detail["exposures"]["entity"][0]["minHops"], 3);
@@ -185,7 +185,8 @@ fn money_is_followed_and_the_contracts_members_are_there() {
 
     let id = signature(3);
     let request = Request::new(Currency::Sol, Subject::Transaction(&id));
-    let detail = told(&screen_transaction(&index.screening().unwrap(), &Known, &profile, &request).unwrap());
+    let detail =
+        told(&screen_transaction(&index.screening().unwrap(), &OneLabel, &profile, &request).unwrap());
     assert_eq!(detail["fees"], "0.000005");
     assert_eq!(detail["listSigner"], json!([holder(3)]));
     assert_eq!(
@@ -214,7 +215,7 @@ proptest! {
     #[test]
     fn what_was_lost_was_gained_to_the_last_lamport(balances in prop::collection::vec((0u64..1_000_000, 0u64..1_000_000), 1..9)) {
         let accounts: Vec<(u8, u64, u64)> = (1u8..).zip(&balances).map(|(number, (before, after))| (number, *before, *after)).collect();
-        let index = index(vec![Made { slot: 1, accounts: accounts.clone(), fee: 0, tokens: json!([null, null]) }]);
+        let index = index(vec![FakeTransaction { slot: 1, accounts: accounts.clone(), fee: 0, tokens: json!([null, null]) }]);
         let made = index.screening().unwrap().transaction(&signature(1)).unwrap();
         let Movement::Transfers(transfers) = &made.movement else { unreachable!() };
         for (number, before, after) in accounts {
@@ -243,7 +244,7 @@ impl Transport for Always {
 
 #[test]
 fn bad_answers_are_told_apart() {
-    let good = Played {
+    let good = FakeNode {
         made: vec![paying(1, 1, 2, 10)],
         requests: AtomicUsize::new(0),
     }

@@ -23,12 +23,12 @@ pub(super) fn holder(number: u8) -> String {
 }
 
 /// A fake Esplora server over a graph.
-struct Played {
+struct FakeEsplora {
     graph: Arc<Graph>,
     requests: AtomicUsize,
 }
 
-impl Played {
+impl FakeEsplora {
     fn told(&self, transaction: &Transaction) -> Value {
         let Movement::Outputs {
             coinbase,
@@ -109,7 +109,7 @@ impl Played {
     }
 }
 
-impl Transport for Played {
+impl Transport for FakeEsplora {
     fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         Ok(match self.answer(&request.url) {
@@ -126,9 +126,9 @@ impl Transport for Played {
 }
 
 /// Labels for two holders.
-pub(super) struct Known;
+pub(super) struct HolderLabels;
 
-impl Labels for Known {
+impl Labels for HolderLabels {
     fn labels(&self, _chain: Currency, address: &str, _at: i64) -> Vec<Label> {
         let label = |name: &str, category| Label {
             name: name.to_owned(),
@@ -251,29 +251,29 @@ proptest! {
         for block in &blocks {
             graph.append(block).unwrap();
         }
-        let played = Arc::new(Played { graph: graph.clone(), requests: AtomicUsize::new(0) });
+        let played = Arc::new(FakeEsplora { graph: graph.clone(), requests: AtomicUsize::new(0) });
         let index = on_demand(played.clone(), Budget { requests: 100_000, ..Budget::default() });
         let profile = Profile::built_in();
         for number in 0..7 {
             let address = holder(number);
             for block in [None, Some(1)] {
                 let request = Request { as_of_block: block, ..Request::new(Currency::Btc, Subject::Address(&address)) };
-                let bulk = screen_address(&*graph, &Known, &profile, &request).unwrap();
-                let fetched = screen_address(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
+                let bulk = screen_address(&*graph, &HolderLabels, &profile, &request).unwrap();
+                let fetched = screen_address(&index.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
                 prop_assert_eq!(told(&bulk), told(&fetched));
             }
         }
         for transaction in blocks.iter().flat_map(|block| &block.transactions) {
             let request = Request::new(Currency::Btc, Subject::Transaction(&transaction.id));
-            let bulk = screen_transaction(&*graph, &Known, &profile, &request).unwrap();
-            let fetched = screen_transaction(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
+            let bulk = screen_transaction(&*graph, &HolderLabels, &profile, &request).unwrap();
+            let fetched = screen_transaction(&index.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
             prop_assert_eq!(told(&bulk), told(&fetched));
         }
         // Everything is cached at this point.
         let before = played.requests.load(Ordering::Relaxed);
         let address = holder(0);
         let request = Request::new(Currency::Btc, Subject::Address(&address));
-        screen_address(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
+        screen_address(&index.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
         prop_assert_eq!(played.requests.load(Ordering::Relaxed), before);
     }
 }
@@ -360,7 +360,7 @@ fn a_spent_budget_cuts_and_says_so() {
         previous = hash;
         last = vec![(id, 0)];
     }
-    let played = Arc::new(Played {
+    let played = Arc::new(FakeEsplora {
         graph,
         requests: AtomicUsize::new(0),
     });
@@ -377,7 +377,7 @@ fn a_spent_budget_cuts_and_says_so() {
     request.cluster_budget = 1;
     let screen = screen_address(
         &index.screening().unwrap(),
-        &Known,
+        &HolderLabels,
         &Profile::built_in(),
         &request,
     )

@@ -27,7 +27,7 @@ use crate::page::{Page, done, html};
 use crate::proposal::redirect_after_proposal;
 use crate::routes::{SECOND_FACTOR, safe_next};
 use crate::session::{Member, same_site_referrer};
-use crate::shown;
+use crate::show_once;
 
 const HERE: &str = "/portal/account";
 const RECOVERY: &str = "/portal/account/recovery";
@@ -98,7 +98,7 @@ pub(super) async fn page(
     member: Member,
     page: Page,
 ) -> Result<Response, Rejection> {
-    let link = shown::take(&app, &member, HERE).await?;
+    let link = show_once::take(&app, &member, HERE).await?;
     Ok(html(AccountPage {
         link,
         ..AccountPage::of(&app, page, member).await?
@@ -158,7 +158,7 @@ pub(super) async fn change_email(
     };
     let url = format!("{}{}", app.public_url, new.link.path);
     if app.mailer.is_none() {
-        shown::set(&app, &member, HERE, &url).await?;
+        show_once::set(&app, &member, HERE, &url).await?;
         return Ok(done(HERE, "email_asked"));
     }
     let key = match new.is_taken {
@@ -263,7 +263,7 @@ pub(super) async fn recovery_page(
     member: Member,
     page: Page,
 ) -> Result<Response, Rejection> {
-    match shown::take(&app, &member, RECOVERY).await? {
+    match show_once::take(&app, &member, RECOVERY).await? {
         Some(codes) => Ok(html(RecoveryPage { page, codes })?),
         None => Ok(Redirect::to(HERE).into_response()),
     }
@@ -294,7 +294,7 @@ pub(super) async fn totp_on(
     );
     match turned.await? {
         Ok(on) => {
-            shown::set(&app, &member, RECOVERY, &on.recovery).await?;
+            show_once::set(&app, &member, RECOVERY, &on.recovery).await?;
             Ok(enter(&app, &on.token, RECOVERY))
         }
         Err(faults) => Ok(render_rejected(TotpPage {
@@ -371,7 +371,7 @@ pub(super) async fn renew_recovery(
     }
     match profile::renew_recovery(&app, member.staff_id, &form.proof.0, visitor.address).await? {
         Ok(codes) => {
-            shown::set(&app, &member, RECOVERY, &codes).await?;
+            show_once::set(&app, &member, RECOVERY, &codes).await?;
             Ok(Redirect::to(RECOVERY).into_response())
         }
         Err(faults) => Ok(render_rejected(AccountPage {

@@ -22,7 +22,7 @@ use super::forms::{Faults, render_rejected};
 use crate::page::{Page, done, html};
 use crate::routes::with_next;
 use crate::session::Member;
-use crate::shown;
+use crate::show_once;
 
 const HERE: &str = "/portal/staff";
 
@@ -126,7 +126,7 @@ pub(super) async fn page(
     member: Member,
     page: Page,
 ) -> Result<Response, Rejection> {
-    let made = shown::take(&app, &member, HERE).await?;
+    let made = show_once::take(&app, &member, HERE).await?;
     Ok(html(StaffPage {
         made,
         ..StaffPage::of(&app, page, &member).await?
@@ -135,7 +135,7 @@ pub(super) async fn page(
 
 /// Redirects to the page that shows a new link once.
 async fn show(app: &App, member: &Member, made: NewStaffLink) -> Result<Response, Problem> {
-    shown::set(app, member, HERE, &made).await?;
+    show_once::set(app, member, HERE, &made).await?;
     Ok(Redirect::to(HERE).into_response())
 }
 

@@ -12,7 +12,7 @@ pub(super) fn score(score: &Option<f64>) -> String {
 
 /// The outcome of a screening, in a few words.
 pub(super) fn outcome(page: &Page, screening: &Screening) -> String {
-    match &screening.failed {
+    match &screening.failure {
         Some(why) if screening.score.is_none() => page.word("monitoring.outcome", why),
         _ => page.word("monitoring.status", &screening.status.to_string()),
     }

@@ -18,10 +18,10 @@ use verification::risk_assessment::RiskAssessment;
 
 use super::super::page::{self, Page};
 use super::super::session::Member;
-use super::super::shown;
+use super::super::show_once;
 use super::formatting::{one_digit, outcome, plain, score, three_digits};
+use super::lookup::find;
 use super::replay::{self, Difference, ReplayResult};
-use super::stored::found;
 
 #[derive(Template)]
 #[template(path = "portal/monitoring-query.html")]
@@ -76,7 +76,7 @@ impl QueryPage {
 
     /// A sentence that states why the source failed; empty if it did not, or if no reason was recorded.
     fn why(&self) -> String {
-        let why = self.screening.failed.as_ref();
+        let why = self.screening.failure.as_ref();
         why.map_or_else(String::new, |why| self.page.t(&format!("monitoring.why.{why}")))
     }
 
@@ -240,7 +240,7 @@ pub(super) async fn detail(
     member: Member,
     PathText(id): PathText,
 ) -> Result<Response, Rejection> {
-    let screening = found(&app, &member, &id).await?;
+    let screening = find(&app, &member, &id).await?;
     let scope = member.scope()?;
     let (evidence, profile) = {
         let conn = &mut app.db.read().await?;
@@ -260,7 +260,7 @@ pub(super) async fn detail(
     let reason = evidence.as_ref().err().or(profile.as_ref().err());
     let why_not = reason.map_or_else(String::new, |reason| replay::obstacle_text(&page, reason));
     let on = format!("/portal/monitoring/{}", screening.id);
-    let again = shown::take::<ReplayResult>(&app, &member, &on).await?;
+    let again = show_once::take::<ReplayResult>(&app, &member, &on).await?;
     let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
     let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
     let evidence = evidence.ok();
@@ -291,7 +291,7 @@ pub(super) async fn picture(
     member: Member,
     PathText(id): PathText,
 ) -> Result<Response, Rejection> {
-    let screening = found(&app, &member, &id).await?;
+    let screening = find(&app, &member, &id).await?;
     let missing = || Problem::not_found("There is no picture of this screening");
     let picture = monitoring::picture(&app, member.scope()?, screening.id).await?;
     let headers = [

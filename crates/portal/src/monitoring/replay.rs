@@ -15,9 +15,9 @@ use store::audit::Entry;
 
 use super::super::page::Page;
 use super::super::session::Member;
-use super::super::shown;
+use super::super::show_once;
 use super::formatting::{one_digit, plain};
-use super::stored::found;
+use super::lookup::find;
 
 /// The result of a replay as the page shows it.
 #[derive(Default, Serialize, Deserialize)]
@@ -153,7 +153,7 @@ pub(super) async fn replay_decision(
     member: Member,
     PathText(id): PathText,
 ) -> Result<Response, Rejection> {
-    let screening = found(&app, &member, &id).await?;
+    let screening = find(&app, &member, &id).await?;
     let caller = member.caller()?;
     rates::check_screening_rate(&app, &caller, member.may(Action::Decide)).await?;
     let id = screening.id.to_string();
@@ -176,6 +176,6 @@ pub(super) async fn replay_decision(
     };
     audit_trail::write(&app.db, caller.scope, &entry).await?;
     let on = format!("/portal/monitoring/{id}");
-    shown::set(&app, &member, &on, &again).await?;
+    show_once::set(&app, &member, &on, &again).await?;
     Ok(Redirect::to(&format!("{on}#again")).into_response())
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::params::parse_id;
 use crate::page::{Page, done, html};
 use crate::session::Member;
-use crate::shown;
+use crate::show_once;
 
 const OPERATORS: &str = "/portal/operator/operators";
 const SIGN_UPS: &str = "/portal/operator/sign-ups";
@@ -69,7 +69,7 @@ pub(super) async fn operators(
     page: Page,
     member: Member,
 ) -> Result<Response, Rejection> {
-    let link = shown::take(&app, &member, OPERATORS).await?;
+    let link = show_once::take(&app, &member, OPERATORS).await?;
     let mut conn = app.db.read().await?;
     let operators = staff::operators(&mut conn).await?;
     let waiting = installation_acts::pending_acts(&mut conn).await?;
@@ -85,7 +85,7 @@ pub(super) async fn operators(
 
 /// Redirects to a page that shows a new link once.
 async fn show(app: &App, member: &Member, on: &str, path: &str) -> Result<Response, Problem> {
-    shown::set(app, member, on, &format!("{}{path}", app.public_url)).await?;
+    show_once::set(app, member, on, &format!("{}{path}", app.public_url)).await?;
     Ok(Redirect::to(on).into_response())
 }
 
@@ -127,7 +127,7 @@ pub(super) async fn sign_ups(
         allowed: app.config.sign_up_allowed(),
         can_mail: app.mailer.is_some(),
         waiting: sign_up::pending_sign_ups(&app).await?,
-        link: shown::take(&app, &member, SIGN_UPS).await?,
+        link: show_once::take(&app, &member, SIGN_UPS).await?,
         page,
     })?)
 }

@@ -28,7 +28,7 @@ use super::timeline::{self, Event};
 use crate::page::{Page, html};
 use crate::proposal::Offer;
 use crate::session::Member;
-use crate::shown;
+use crate::show_once;
 
 /// The address of an attempt's page. The page also shows a new link once.
 pub fn address(log_id: i64) -> String {
@@ -188,7 +188,7 @@ pub async fn page(
     Path(log_id): Path<i64>,
     Query(from): Query<QueueOrigin>,
 ) -> Result<Response, Rejection> {
-    let link = shown::take(&app, &member, &address(log_id)).await?;
+    let link = show_once::take(&app, &member, &address(log_id)).await?;
     let sent = ReviewForm {
         q: from.q,
         ..ReviewForm::default()

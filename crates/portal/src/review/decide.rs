@@ -20,7 +20,7 @@ use crate::page::{Page, done};
 use crate::proposal::redirect_after_proposal;
 use crate::routes::Routes;
 use crate::session::Member;
-use crate::shown;
+use crate::show_once;
 
 /// The action of a form.
 #[derive(Clone, Copy)]
@@ -189,7 +189,7 @@ async fn carry_out(
         }
         Act::Link => {
             let link = sessions::link_again(app, scope, log_id, &actor).await?;
-            shown::set(app, member, &address(log_id), &link).await?;
+            show_once::set(app, member, &address(log_id), &link).await?;
             return Ok(Redirect::to(&here).into_response());
         }
     };

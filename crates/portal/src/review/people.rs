@@ -25,7 +25,7 @@ use verification::status::AttemptStatus;
 use super::fields::iso_date;
 use super::timeline::{self, Event};
 use crate::page::{Page, done, html};
-use crate::sealed::{self, Sealed};
+use crate::sealed_search::{self, Sealed};
 use crate::session::Member;
 
 /// The most attempts that a person's page lists.
@@ -96,7 +96,7 @@ pub struct SearchForm {
     text: String,
 }
 
-/// The kind of sealed search; see [`sealed`](super::super::sealed).
+/// The kind of sealed search; see [`sealed_search`](super::super::sealed_search).
 const SEARCH: &str = "people search";
 
 /// `POST /portal/people`
@@ -105,7 +105,7 @@ pub async fn search(
     member: Member,
     Form(form): Form<SearchForm>,
 ) -> Result<Response, Rejection> {
-    Ok(sealed::redirect_to_search(&app, &member, "/portal/people", SEARCH, &form).await?)
+    Ok(sealed_search::redirect_to_search(&app, &member, "/portal/people", SEARCH, &form).await?)
 }
 
 /// `GET /portal/people`
@@ -115,7 +115,7 @@ pub async fn page(
     member: Member,
     Query(query): Query<Sealed>,
 ) -> Result<Response, Rejection> {
-    let Some(form) = sealed::open::<SearchForm>(&app, &member, SEARCH, &query.sealed).await? else {
+    let Some(form) = sealed_search::open::<SearchForm>(&app, &member, SEARCH, &query.sealed).await? else {
         return Ok(html(PeoplePage::of(page, String::new(), String::new(), None))?);
     };
     let scope = member.scope()?;

@@ -136,7 +136,7 @@ impl Decision {
             failed: None,
             at: crate::time::iso(self.evidence.at),
             as_of_block: self.evidence.block(),
-            source_failed: self.screening.failed.clone(),
+            source_failed: self.screening.failure.clone(),
             profile_version: self.profile.version,
             changed: Vec::new(),
         };

@@ -255,7 +255,7 @@ pub async fn picture(app: &App, scope: Scope, id: Uuid) -> Result<Option<Picture
 /// Interprets the score of a stored screening whose exposures are in its response or in its evidence.
 pub fn assess(screening: &Screening, exposures: &Value) -> RiskAssessment {
     let coverage = screening
-        .seen
+        .coverage
         .as_ref()
         .map(|(name, bound)| (name.as_str(), *bound));
     RiskAssessment::of_stored(screening.score, coverage, exposures)

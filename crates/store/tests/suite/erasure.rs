@@ -34,8 +34,8 @@ async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
             score: Some(1.0),
             response: "{}",
             evidence: Some("{}"),
-            failed: None,
-            seen: None,
+            failure: None,
+            coverage: None,
         };
         monitoring::insert(tx, scope, &screening).await?;
         let begun = idempotency::claim_key(tx, scope, "monitoring", label, b"body", 60_000).await?;

@@ -18,8 +18,8 @@ fn screening<'a>(id: u128, canonical: &'a str, label: &'a str) -> NewScreening<'
         score: Some(12.3456),
         response: "{\"score\":12.3456}",
         evidence: Some("{\"at\":7}"),
-        failed: None,
-        seen: Some(("money", 45.6789)),
+        failure: None,
+        coverage: Some(("money", 45.6789)),
     }
 }
 
@@ -48,8 +48,8 @@ pub(crate) async fn screenings_are_found(bench: Bench) {
         status: 404,
         score: None,
         evidence: None,
-        failed: Some("unreachable"),
-        seen: None,
+        failure: Some("unreachable"),
+        coverage: None,
         ..screening(4, "c", "Order 3")
     };
     insert(&bench, scope, failed).await;
@@ -64,15 +64,15 @@ pub(crate) async fn screenings_are_found(bench: Bench) {
         status: 200,
         score: Some(12.346),
         response: "{\"score\":12.3456}".into(),
-        failed: None,
-        seen: Some(("money".into(), 45.679)),
+        failure: None,
+        coverage: Some(("money".into(), 45.679)),
         created_at: START,
     };
     assert_eq!(one.unwrap(), Some(expected));
     let failed = monitoring::get(&mut bench.read().await, scope, Uuid::from_u128(4)).await;
     let failed = failed.unwrap().unwrap();
     assert_eq!(
-        (failed.failed.as_deref(), failed.seen),
+        (failed.failure.as_deref(), failed.coverage),
         (Some("unreachable"), None)
     );
 

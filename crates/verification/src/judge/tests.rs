@@ -110,13 +110,13 @@ fn compared(source: Source, matches: Option<bool>) -> ComparedField {
 
 /// Every input of a judgement except the identity.
 #[derive(Default)]
-struct Found {
+struct Inputs {
     evidence: Evidence,
     screening: Screening,
     may_repeat: bool,
 }
 
-impl std::ops::Deref for Found {
+impl std::ops::Deref for Inputs {
     type Target = Evidence;
 
     fn deref(&self) -> &Evidence {
@@ -124,14 +124,14 @@ impl std::ops::Deref for Found {
     }
 }
 
-impl std::ops::DerefMut for Found {
+impl std::ops::DerefMut for Inputs {
     fn deref_mut(&mut self) -> &mut Evidence {
         &mut self.evidence
     }
 }
 
 /// Evidence without faults for documents of these types, and a screening without hits.
-fn evidence(types: &[DocumentType]) -> Found {
+fn evidence(types: &[DocumentType]) -> Inputs {
     let evidence = Evidence {
         documents: types.iter().copied().map(document).collect(),
         selfie: Some(SelfieEvidence {
@@ -146,9 +146,9 @@ fn evidence(types: &[DocumentType]) -> Found {
         }),
         ..Evidence::default()
     };
-    Found {
+    Inputs {
         evidence,
-        ..Found::default()
+        ..Inputs::default()
     }
 }
 
@@ -179,12 +179,12 @@ fn known() -> Identity {
     }
 }
 
-fn judge_all(flow: &Flow, submission: &Submission, found: &Found, identity: &Identity) -> Judgement {
+fn judge_all(flow: &Flow, submission: &Submission, found: &Inputs, identity: &Identity) -> Judgement {
     examine(flow, submission, found, TODAY).judge(identity, &found.screening, found.may_repeat)
 }
 
 /// Judges evidence about documents of Utopia.
-fn judge_types(types: &[DocumentType], change: impl Fn(&mut Found, &mut Identity)) -> Judgement {
+fn judge_types(types: &[DocumentType], change: impl Fn(&mut Inputs, &mut Identity)) -> Judgement {
     let (mut evidence, mut identity) = (evidence(types), known());
     change(&mut evidence, &mut identity);
     judge_all(&flow(), &submission(types, &[], &sandbox()), &evidence, &identity)
@@ -194,7 +194,7 @@ fn numbers(judgement: &Judgement) -> Vec<u16> {
     judgement.codes.iter().map(|code| code.number()).collect()
 }
 
-type Change = fn(&mut Found, &mut Identity);
+type Change = fn(&mut Inputs, &mut Identity);
 
 /// Code, document types, the specimen or situation that shows it, and its evidence.
 const ROWS: &[(u16, &[DocumentType], &str, Change)] = &[

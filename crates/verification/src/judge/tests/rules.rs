@@ -55,7 +55,7 @@ fn several_documents_are_all_judged() {
 
 #[test]
 fn what_is_on_a_back_that_the_flow_does_not_ask_for_is_not_missed() {
-    let without_back = |e: &mut Found, _: &mut Identity| {
+    let without_back = |e: &mut Inputs, _: &mut Identity| {
         e.documents[0].back = None;
         e.documents[0].mrz = MrzFinding::NotFound;
         e.documents[0].barcode = BarcodeFinding::NotFound;
@@ -370,7 +370,7 @@ fn ages_are_inclusive_and_come_from_the_document() {
     };
     let by_form = |dob: &str| {
         let submission = submit(&[("dob", dob)], &[], &live());
-        numbers(&judge_all(&data_only, &submission, &Found::default(), &known()))
+        numbers(&judge_all(&data_only, &submission, &Inputs::default(), &known()))
     };
     assert_eq!(
         (by_form("11/21/2008"), by_form("11/22/2008")),
@@ -378,7 +378,7 @@ fn ages_are_inclusive_and_come_from_the_document() {
     );
     let without = submit(&[], &[], &live());
     assert_eq!(
-        numbers(&judge_all(&data_only, &without, &Found::default(), &known())),
+        numbers(&judge_all(&data_only, &without, &Inputs::default(), &known())),
         [2703]
     );
 }

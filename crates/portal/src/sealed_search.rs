@@ -2,7 +2,7 @@
 //!
 //! A sealed search opens only in the session, account and mode that sealed it, and only as the same kind of
 //! search. Nothing is stored, and the portal cannot open it after the session ends. It is never for a secret
-//! that grants access by itself: that is for [`super::shown`].
+//! that grants access by itself: that is for [`super::show_once`].
 
 use axum::response::{IntoResponse, Redirect, Response};
 use base64::Engine as _;

@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 const DEBUG_AGE: Duration = Duration::from_secs(1);
 
 /// A cached value and the function that computes it.
-pub(super) struct Fresh<T> {
+pub(super) struct FileCache<T> {
     made: Mutex<Option<(Instant, T)>>,
     make: fn() -> T,
 }
 
-impl<T: Clone> Fresh<T> {
+impl<T: Clone> FileCache<T> {
     /// An empty cache.
     pub(super) const fn new(make: fn() -> T) -> Self {
-        Fresh {
+        FileCache {
             made: Mutex::new(None),
             make,
         }
