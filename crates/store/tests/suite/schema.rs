@@ -122,14 +122,16 @@ pub(crate) async fn an_aborted_transaction_leaves_nothing(bench: Bench) {
     assert!(matches!(failed, Err(Error::LimitReached)));
     // A request whose client disconnects is dropped during its transaction.
     let db = bench.db.clone();
+    let (written, is_written) = tokio::sync::oneshot::channel();
     let dropped = tokio::spawn(async move {
         let mut tx = db.begin().await.unwrap();
         merchants::set_settings(&mut tx, scope.merchant_id, "{\"changed\":true}")
             .await
             .unwrap();
+        written.send(()).unwrap();
         std::future::pending::<()>().await;
     });
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    is_written.await.unwrap();
     dropped.abort();
     let merchant = merchants::get(&mut bench.read().await, scope.merchant_id)
         .await
@@ -147,19 +149,21 @@ pub(crate) async fn an_aborted_transaction_leaves_nothing(bench: Bench) {
 }
 
 pub(crate) async fn what_cannot_be_serialised_runs_again(bench: Bench) {
-    // Two transactions lock two rows in opposite orders. PostgreSQL resolves the deadlock by failing one of
-    // them.
+    // Two transactions lock two rows in opposite orders, each its second row when both have their first.
+    // PostgreSQL resolves the deadlock by failing one of them. SQLite runs one after the other.
+    let is_postgres = bench.db.is_postgres();
+    let both_have_one = Arc::new(tokio::sync::Barrier::new(2));
     let (a, b) = (bench.merchant().await.id, bench.merchant().await.id);
     let runs = Arc::new(AtomicU32::new(0));
     let tasks: Vec<_> = [(a, b), (b, a)]
         .map(|(first, second)| {
-            let (db, runs) = (bench.db.clone(), runs.clone());
+            let (db, runs, both_have_one) = (bench.db.clone(), runs.clone(), both_have_one.clone());
             tokio::spawn(async move {
                 store::transaction!(db, |tx| -> Result<(), Error> {
                     let run = runs.fetch_add(1, Ordering::SeqCst);
                     merchants::set_settings(tx, first, "{\"done\":true}").await?;
-                    if run < 2 {
-                        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                    if is_postgres && run < 2 {
+                        both_have_one.wait().await;
                     }
                     merchants::set_settings(tx, second, "{\"done\":true}").await?;
                     Ok(())
@@ -171,6 +175,6 @@ pub(crate) async fn what_cannot_be_serialised_runs_again(bench: Bench) {
     for task in tasks {
         task.await.unwrap();
     }
-    let expected = if bench.db.is_postgres() { 3 } else { 2 };
+    let expected = if is_postgres { 3 } else { 2 };
     assert_eq!(runs.load(Ordering::SeqCst), expected);
 }

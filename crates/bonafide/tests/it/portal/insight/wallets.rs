@@ -139,7 +139,7 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     for text in [
         "10.0 · Not traced",
         "This does not mean clean",
-        "None of the connected sources has this address",
+        "No connected source contains this address",
     ] {
         assert!(simple.contains(text), "{text}: {simple}");
     }
