@@ -28,8 +28,10 @@ async fn a_stale_source_warns_everybody() {
         ..Bitcoind::default()
     };
     node.mine(7, 1, 0x11);
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = nobody.local_addr().unwrap();
+    // Bound but not listening, so a connection is refused and no other program gets the port.
+    let bound = tokio::net::TcpSocket::new_v4().unwrap();
+    bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let nobody = bound.local_addr().unwrap();
     let (_, follow) = followed(&node, folder.path()).await;
     let index = format!("ltc=http://{nobody}");
     let chains = flags(&follow, &["--chain-index", &index]);
