@@ -1,4 +1,4 @@
-// Checks every screen against WCAG 2.2 AA in light and dark, and in Arabic, with pictures of each in
+// Checks every screen against WCAG 2.2 AA in light and dark, and in Arabic. With SCREENSHOTS=1 it takes pictures, in
 // .cache/screenshots. camera.test checks those of the live camera.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -117,7 +117,7 @@ export const drawn = (page) => page.evaluate(() => new Promise((done) => request
 /** @typedef {"light" | "dark"} Scheme */
 
 /**
- * Takes a picture of a screen on a phone and on a desktop in .cache/screenshots, and checks its accessibility.
+ * Checks a screen's accessibility on a phone and on a desktop; with SCREENSHOTS=1 it takes pictures of them too.
  * @param {Page} page
  * @param {string} state names the pictures, with the language if it is not English
  * @param {Scheme[]} [schemes]
@@ -135,8 +135,8 @@ export async function look(page, state, schemes = ["light", "dark"]) {
 }
 
 /**
- * Takes a picture of a page in each colour scheme, and checks its width and its accessibility. Ends in the first
- * scheme. The rules that do not concern colours are checked in the first scheme only.
+ * Checks a page's width and, in each colour scheme, its accessibility. Ends in the first scheme. The rules that do
+ * not concern colours are checked in the first scheme only. With SCREENSHOTS=1 it also takes pictures.
  * @param {Page} page
  * @param {(scheme: Scheme) => string} file
  * @param {Scheme[]} [schemes]
@@ -147,7 +147,7 @@ export async function lookInSchemes(page, file, schemes = ["light", "dark"]) {
   for (const scheme of schemes) {
     await page.emulateMedia({ colorScheme: scheme });
     await drawn(page);
-    await page.screenshot({ path: file(scheme), fullPage: true });
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: file(scheme), fullPage: true });
     const found = await accessibilityFaults(page, scheme === schemes[0] ? EVERY_RULE : COLOUR_RULES);
     for (const fault of found) faults.push(`${scheme}: ${fault}`);
   }

@@ -1,5 +1,6 @@
-// Checks every page of the portal against WCAG 2.2 AA, on a phone and a desktop, light and dark, with a picture of
-// each in .cache/screenshots. `portal-pages.json` lists the pages; a test of the server fails if one is missing.
+// Checks every page of the portal against WCAG 2.2 AA, on a phone and a desktop, light and dark. With SCREENSHOTS=1
+// it takes a picture of each, in .cache/screenshots. `portal-pages.json` lists the pages; a test of the server fails
+// if one is missing.
 import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { join as path } from "node:path";
