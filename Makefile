@@ -3,7 +3,7 @@
 CARGO ?= cargo
 DATA ?= data
 
-.PHONY: help run dist test test-all check models specimens bench fuzz clean-data
+.PHONY: help run dist test test-again test-all check models specimens bench fuzz clean-data
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -25,7 +25,11 @@ models: ## Bring, convert and check the models (idempotent)
 specimens: models ## Render the specimen documents and selfies (idempotent)
 	$(CARGO) run --quiet --package xtask -- specimens --out specimens --models models
 
-test: ## Everything that must hold: formatting, lints, licences, every test on SQLite and PostgreSQL
+test: ## Everything that must hold; after a run that passed, only what your change can affect
+	scripts/test
+
+test-again: ## The same, with every test again
+	rm -rf target/tested
 	scripts/test
 
 test-all: ## Checks with tools or time that `make test` does not need: generated clients
