@@ -11,6 +11,7 @@ use store::attempts::{self, Attempt};
 use store::{Db, Scope, Tx, people};
 use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
+use verification::hold::FaceProof;
 use verification::identity::SubmissionScope;
 use verification::status::AttemptStatus;
 
@@ -215,13 +216,11 @@ async fn keeps_face(tx: &mut Tx, scope: Scope, person: Uuid, attempt: &Attempt) 
             // The attempt cannot be read, so the face stays bound.
             return Ok(Keeps::Proof);
         };
-        let was_held = detail.holds.iter().any(|hold| hold.leaves_face_unproven());
-        match (detail.face_proven, was_held) {
-            (true, false) => return Ok(Keeps::Proof),
-            (true, true) if other.status == AttemptStatus::Approved => {
-                keeps = Keeps::Approval(Box::new(other), Box::new(detail));
-            }
-            _ => {}
+        let is_approved = other.status == AttemptStatus::Approved;
+        match FaceProof::of_attempt(&detail.holds, detail.face_proven, is_approved) {
+            FaceProof::Submission => return Ok(Keeps::Proof),
+            FaceProof::Approval => keeps = Keeps::Approval(Box::new(other), Box::new(detail)),
+            FaceProof::None => {}
         }
     }
     Ok(keeps)

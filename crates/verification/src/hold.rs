@@ -68,9 +68,55 @@ impl Hold {
     }
 }
 
+/// An attempt's part in the proof of its person's face.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaceProof {
+    /// It proved no face, or its approval did and was taken back.
+    None,
+    /// It proved the face when it was submitted, so no later decision takes the proof back.
+    Submission,
+    /// The attempt was held, and its approval proved the face.
+    Approval,
+}
+
+impl FaceProof {
+    /// The proof by an attempt with these reasons, whose detail records whether the face is proven.
+    pub fn of_attempt(holds: &[Hold], face_proven: bool, is_approved: bool) -> FaceProof {
+        let was_held = holds.iter().any(|hold| hold.leaves_face_unproven());
+        match (face_proven, was_held) {
+            (true, false) => FaceProof::Submission,
+            (true, true) if is_approved => FaceProof::Approval,
+            _ => FaceProof::None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_face_is_proven_by_a_submission_or_by_an_approval() {
+        use FaceProof::{Approval, None, Submission};
+        // holds, proven, approved, the proof
+        let cases: [(&[Hold], bool, bool, FaceProof); 8] = [
+            (&[], true, false, Submission),
+            (&[Hold::NameMismatch], true, false, Submission),
+            (&[Hold::UncertainReading], true, true, Submission),
+            (&[Hold::Copy], true, true, Approval),
+            (&[Hold::NameMismatch, Hold::ReusedPicture], true, true, Approval),
+            (&[Hold::UnfinishedChallenge], true, false, None),
+            (&[Hold::Copy], false, true, None),
+            (&[], false, true, None),
+        ];
+        for (holds, proven, approved, proof) in cases {
+            assert_eq!(
+                FaceProof::of_attempt(holds, proven, approved),
+                proof,
+                "{holds:?} proven {proven} approved {approved}"
+            );
+        }
+    }
 
     #[test]
     fn a_hold_is_stored_by_its_word() {
