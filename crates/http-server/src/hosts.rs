@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use service::rates::visitor;
+use service::visitor::visitor;
 
 /// Whether an address belongs to a trusted proxy, which forwards the requests of others.
 pub fn is_proxy(address: IpAddr, trusted: &[IpAddr]) -> bool {

@@ -34,5 +34,6 @@ pub mod spill;
 pub mod theme;
 pub mod time;
 pub mod upload;
+pub mod visitor;
 
 pub use app::{App, Shared};

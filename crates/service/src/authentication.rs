@@ -14,7 +14,8 @@ use crate::App;
 use crate::caller::{Caller, check_account_may_call};
 use crate::config::RateClass;
 use crate::problem::{Family, Kind, Problem};
-use crate::rates::{hashed, take, too_many, visitor};
+use crate::rates::{hashed, take, too_many};
+use crate::visitor::visitor;
 
 /// Authenticates a caller by API key and secret.
 ///

@@ -1,6 +1,5 @@
 //! Rate limits by key, account and IP address (`docs/decisions/0009-rate-limits-and-capacity.md`).
 
-use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -25,18 +24,6 @@ pub async fn check_screening_rate(app: &App, caller: &Caller, decides: bool) -> 
     match take(app, class, limit, caller.scope.merchant_id, who).await? {
         Some(verdict) if !verdict.allowed => Err(too_many(&verdict)),
         _ => Ok(()),
-    }
-}
-
-/// The visitor behind an address, for limits. An IPv6 /64 counts as one visitor, because one customer has all
-/// of it.
-pub fn visitor(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            [a, b, c, d, 0, 0, 0, 0].into()
-        }
-        address => address,
     }
 }
 
@@ -92,17 +79,4 @@ pub async fn take(
 pub fn too_many(verdict: &RateLimitResult) -> Problem {
     Problem::new(Kind::RateLimited, "Too many requests; please slow down")
         .retry_after(Duration::from_secs(verdict.retry_after_s))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_ipv6_network_is_one_visitor() {
-        let counted = |address: &str| visitor(address.parse().unwrap()).to_string();
-        assert_eq!(counted("2a00:1450:4001:80e:1:2:3:4"), "2a00:1450:4001:80e::");
-        assert_eq!(counted("93.184.216.34"), "93.184.216.34");
-        assert_eq!(counted("::ffff:93.184.216.34"), "93.184.216.34");
-    }
 }

@@ -16,7 +16,7 @@ use super::joining::{DAY_MS, INVITATION_MS, Newcomer, Outcome, Stop, create, out
 use super::{actor, audit_at, begin_session, email_of, name_of, throttle};
 use crate::permissions::Role;
 use crate::problem::Problem;
-use crate::rates::visitor;
+use crate::visitor::visitor;
 use crate::{App, operations};
 
 /// How long an emailed link can be used.

@@ -12,7 +12,8 @@ use uuid::Uuid;
 use crate::App;
 use crate::config::RateClass;
 use crate::problem::{Kind, Problem};
-use crate::rates::{hashed, visitor};
+use crate::rates::hashed;
+use crate::visitor::visitor;
 
 const PER: Duration = Duration::from_secs(15 * 60);
 /// Factor for all attempts at one account, because an account may be attacked from many addresses.
