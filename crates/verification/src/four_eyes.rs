@@ -1,13 +1,17 @@
 //! Four eyes: which acts need a second person, and which changes of a Flow or an account weaken its checks
 //! (`docs/decisions/0025-four-eyes.md`).
 //!
-//! Two tables without side effects. The server decides who proposes and confirms, and executes the acts.
+//! Tables and a rule without side effects. The server reads who proposes and confirms, and executes the acts.
+
+mod confirmation;
 
 use std::collections::BTreeSet;
 
 use crate::flow::{Biometric, Configuration, Flow, KNOWN_FIELDS};
 use crate::settings::{ReviewPolicy, Settings};
 use crate::status::Decision;
+
+pub use self::confirmation::{Confirmer, Obstacle, Proposer, obstacle};
 
 macro_rules! acts {
     ($($(#[$doc:meta])* $name:ident,)*) => {

@@ -2,12 +2,12 @@
 
 use store::{Scope, Tx, proposals, staff};
 use uuid::Uuid;
-use verification::four_eyes::{Act, needs_second_person};
+use verification::four_eyes::{Act, Obstacle, needs_second_person};
 
 use super::change::{Change, MEMBER, PendingProposal};
 use super::proposals::{Subject, propose};
 use super::required::of_account;
-use super::second_person::may_propose;
+use super::second_person::{may_propose, refusal};
 use crate::actor::{By, actor_name, staff_id as staff_of};
 use crate::permissions::{Action, Role, may};
 use crate::problem::{Kind, Problem};
@@ -25,14 +25,12 @@ pub(super) async fn may_vouch(
     staff_id: Uuid,
 ) -> Result<(), Problem> {
     if waiting.subject.starts_with(&staff_id.to_string()) || waiting.staff_id == Some(staff_id) {
-        let text = "A different colleague must confirm this member";
-        return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
+        return Err(refusal(Obstacle::Subject));
     }
     if let Some(inviter) = let_in_by(&waiting.subject)
         && proposals::exists_with_prefix(tx, scope, MEMBER, &inviter.to_string()).await?
     {
-        let text = "The colleague who gave this member access must be confirmed first";
-        return Err(Problem::new(Kind::Forbidden, text).named("inviter_not_counted"));
+        return Err(refusal(Obstacle::InviterNotCounted));
     }
     may_propose(tx, scope.merchant_id, Some(staff_id)).await
 }

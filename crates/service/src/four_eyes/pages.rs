@@ -1,7 +1,7 @@
 //! Determines, for the pages that list pending proposals, whether a proposal is outdated and why a member may
 //! not confirm it.
 //!
-//! This module only reads. [`super::answer`] and `reviews::second` refuse invalid answers, each in its own
+//! This module only reads; `verification::four_eyes` decides. [`super::answer`] and `reviews::second` refuse invalid answers, each in its own
 //! transaction.
 
 use std::collections::BTreeSet;
@@ -11,6 +11,8 @@ use store::review::Proposal;
 use store::staff;
 use store::{Conn, Scope};
 use uuid::Uuid;
+pub use verification::four_eyes::Obstacle;
+use verification::four_eyes::{Confirmer, Proposer, obstacle};
 
 use super::change::{Change, MEMBER, PendingProposal};
 use super::doubts::let_in_by;
@@ -54,27 +56,6 @@ pub async fn outdated(
         }
         Change::SetAside { .. } | Change::Member { .. } => None,
     })
-}
-
-/// Why a member may not confirm an act.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// The member proposed it.
-    Own,
-    /// It is about the member.
-    Subject,
-    /// The member's role does not allow it.
-    Role,
-    /// A colleague must first confirm that the member is a separate person.
-    NotCounted,
-    /// The colleague who gave the member access must be confirmed first.
-    InviterNotCounted,
-    /// The member joined after it was proposed.
-    TooNew,
-    /// The proposer left the account.
-    ProposerGone,
-    /// A colleague must first confirm that the proposer is a separate person.
-    ProposerNotCounted,
 }
 
 /// The facts of a proposal that determine who may confirm it.
@@ -136,6 +117,16 @@ struct MemberFacts {
     counts: bool,
 }
 
+impl MemberFacts {
+    fn confirmer(&self) -> Confirmer {
+        Confirmer {
+            id: self.id,
+            joined_at: self.joined_at,
+            counts: self.counts,
+        }
+    }
+}
+
 /// The members of an account, with the facts that determine which proposals they may confirm.
 #[derive(Clone, Debug)]
 pub struct Members(Vec<MemberFacts>);
@@ -185,22 +176,16 @@ impl Members {
         else {
             return Some(Obstacle::Role);
         };
-        if !one.counts {
-            return Some(Obstacle::NotCounted);
-        }
-        if proposed.let_in_by.is_some_and(|by| self.is_doubted(by)) {
-            return Some(Obstacle::InviterNotCounted);
-        }
-        // Any member who counts may confirm a doubted member, whenever they joined.
-        let proposer = proposed.by.filter(|_| proposed.about.is_none())?;
-        if one.joined_at > proposed.at {
-            return Some(Obstacle::TooNew);
-        }
-        match self.find(proposer) {
-            None => Some(Obstacle::ProposerGone),
-            Some(proposer) if !proposer.counts => Some(Obstacle::ProposerNotCounted),
-            Some(_) => None,
-        }
+        let proposer = match proposed.by {
+            // Any member who counts may confirm a doubted member, whenever they joined.
+            _ if proposed.about.is_some() => Proposer::CommandLine,
+            None => Proposer::CommandLine,
+            Some(by) => self
+                .find(by)
+                .map_or(Proposer::Gone(by), |by| Proposer::Member(by.confirmer())),
+        };
+        let of_inviter = proposed.let_in_by.filter(|by| self.is_doubted(*by));
+        obstacle(proposer, proposed.at, one.confirmer()).or(of_inviter.map(|_| Obstacle::InviterNotCounted))
     }
 
     /// Whether a member may reject a proposal, or withdraw their own. A member in doubt cannot be rejected.
