@@ -121,6 +121,15 @@ mod tests {
     }
 
     #[test]
+    fn every_hold_has_its_text() {
+        let texts = load(FALLBACK);
+        for hold in verification::hold::Hold::ALL {
+            let key = format!("review.hold.{}", hold.as_str());
+            assert!(texts.contains_key(&key), "{key}");
+        }
+    }
+
+    #[test]
     fn english_stands_in() {
         assert_eq!(Texts::choose(Some("xx"), Some("yy, en-GB;q=0.5")).language, "en");
         assert_eq!(Texts::choose(None, None).get("no.such.key"), "no.such.key");
