@@ -31,7 +31,7 @@ export async function startServer(more = []) {
   const child = spawn(
     program,
     ["serve", "--demo", "--data", data, "--listen", "127.0.0.1:0", "--specimens", specimensFolder,
-      "--models", join(root, "models"), "--trusted-proxies", "127.0.0.1", ...more],
+      "--models", join(root, "models"), "--engines-on-demand", "--trusted-proxies", "127.0.0.1", ...more],
     { cwd: root, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, RUST_LOG: "debug,hyper=info,sqlx=info,h2=info" } },
   );
   let log = "";

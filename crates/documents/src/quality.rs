@@ -23,41 +23,48 @@ const LEGIBLE: f32 = 0.75;
 /// pixels.
 const SHARP: f32 = 0.08;
 
+/// Code and advice of every issue.
+const ISSUES: [(&str, &str); 5] = [
+    (
+        "too_small",
+        "Move closer, so that the document fills the picture, and send the original file instead of a reduced copy.",
+    ),
+    (
+        "blurred",
+        "Hold the camera still, wait until it has focused, and take the picture again.",
+    ),
+    (
+        "glare",
+        "Turn off the flash and tilt the document until no light is reflected in it.",
+    ),
+    ("too_dark", "Take the picture in a brighter place."),
+    (
+        "cut_off",
+        "Show the whole document with a little space around all four corners.",
+    ),
+];
+
+impl QualityIssue {
+    /// Whether this crate can make the issue. One from another process may contain any text.
+    pub fn is_known(&self) -> bool {
+        ISSUES.contains(&(&*self.code, &*self.advice))
+    }
+}
+
 /// All issues of an upright picture with these lines of text.
 pub(crate) fn issues(picture: &Picture, lines: &[Line]) -> Vec<QualityIssue> {
     let luma = picture.luma();
-    let checks = [
-        (
-            picture.width.max(picture.height) < MIN_SIDE
-                || median_height(lines).is_some_and(|h| h < MIN_TEXT_HEIGHT),
-            "too_small",
-            "Move closer, so that the document fills the picture, and send the original file instead of a reduced copy.",
-        ),
-        (
-            is_blurred(&luma, lines),
-            "blurred",
-            "Hold the camera still, wait until it has focused, and take the picture again.",
-        ),
-        (
-            has_glare(&luma, lines),
-            "glare",
-            "Turn off the flash and tilt the document until no light is reflected in it.",
-        ),
-        (
-            too_dark(&luma),
-            "too_dark",
-            "Take the picture in a brighter place.",
-        ),
-        (
-            cut_off(picture, lines),
-            "cut_off",
-            "Show the whole document with a little space around all four corners.",
-        ),
+    let found = [
+        picture.width.max(picture.height) < MIN_SIDE
+            || median_height(lines).is_some_and(|h| h < MIN_TEXT_HEIGHT),
+        is_blurred(&luma, lines),
+        has_glare(&luma, lines),
+        too_dark(&luma),
+        cut_off(picture, lines),
     ];
-    checks
-        .into_iter()
-        .filter(|(found, ..)| *found)
-        .map(|(_, code, advice)| QualityIssue {
+    let issues = found.into_iter().zip(ISSUES).filter(|(found, _)| *found);
+    issues
+        .map(|(_, (code, advice))| QualityIssue {
             code: code.into(),
             advice: advice.into(),
         })

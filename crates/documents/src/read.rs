@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use imaging::{Picture, Point};
 use inference::Models;
 use reference::DocumentType;
+use serde::{Deserialize, Serialize};
 
 use crate::barcode::{WorkBudget, read_barcodes};
 use crate::locate::{self, Line, Turn};
@@ -31,7 +32,7 @@ pub enum ReadError {
 }
 
 /// The side of the document that the caller expects in the picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Side {
     /// The side with the portrait.
     #[default]
@@ -42,7 +43,7 @@ pub enum Side {
 
 /// What the caller expects in the picture. Hints decide how much work each search gets; they add no value to
 /// a reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadHints {
     /// The declared type.
     pub document_type: Option<DocumentType>,

@@ -6,14 +6,16 @@
 //! never have, and doubtful cases are `impossible`. It does not replace an active challenge: a clean
 //! recapture passes it.
 
+use std::borrow::Cow;
+
 use imaging::{Luma, Picture};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::reading::{Face, FaceReading};
 use crate::spectrum::{PATCH, mean_power, peak};
 
 /// The three outcomes in ISO/IEC 30107-3 terms: bona fide, attack, and no decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LivenessOutcome {
     /// No evidence of an attack.
@@ -25,7 +27,7 @@ pub enum LivenessOutcome {
 }
 
 /// The result of the liveness check.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Liveness {
     /// The outcome of the check.
     pub outcome: LivenessOutcome,
@@ -33,7 +35,7 @@ pub struct Liveness {
     pub score: f32,
     /// Why the outcome is not `live`: `moire`, `suspicious-pattern`, `no-colour`, `no-face`, `several-faces`,
     /// `face-too-small`, `poor-quality`.
-    pub reasons: Vec<&'static str>,
+    pub reasons: Vec<Cow<'static, str>>,
     /// The measurements; `None` if there was no suitable face.
     pub cues: Option<Cues>,
 }
@@ -58,7 +60,7 @@ const MIN_FACE_SIDE: f32 = PATCH as f32;
 const PATCHES: usize = 5;
 
 /// Measurements of a face that indicate attacks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cues {
     /// The height of the strongest periodic pattern above its surroundings, as the natural logarithm of
     /// power.
@@ -67,11 +69,34 @@ pub struct Cues {
     pub colour: f32,
 }
 
+/// The reasons of [`Liveness::reasons`].
+const REASONS: [&str; 7] = [
+    "moire",
+    "suspicious-pattern",
+    "no-colour",
+    "no-face",
+    "several-faces",
+    "face-too-small",
+    "poor-quality",
+];
+
+impl Liveness {
+    /// Whether this crate can make the result: reasons that it knows, and measures that are numbers. One from
+    /// another process may contain anything.
+    pub fn is_known(&self) -> bool {
+        let cues = self
+            .cues
+            .is_none_or(|cues| cues.pattern.is_finite() && cues.colour.is_finite());
+        let reasons = self.reasons.iter().all(|reason| REASONS.contains(&&**reason));
+        cues && reasons && self.reasons.len() <= REASONS.len() && (0.0..=1.0).contains(&self.score)
+    }
+}
+
 pub(crate) fn check(picture: &Picture, reading: &FaceReading) -> Liveness {
-    let impossible = |reason| Liveness {
+    let impossible = |reason: &'static str| Liveness {
         outcome: LivenessOutcome::Impossible,
         score: 0.5,
-        reasons: vec![reason],
+        reasons: vec![reason.into()],
         cues: None,
     };
     let mut significant = reading.significant();
@@ -103,7 +128,7 @@ fn judge(cues: &Cues) -> Liveness {
     };
     let pattern = ((cues.pattern - 2.0) / (PATTERN_NOT_LIVE - 2.0)).clamp(0.0, 1.0);
     let (outcome, reasons) = reason.map_or((LivenessOutcome::Live, vec![]), |(outcome, why)| {
-        (outcome, vec![why])
+        (outcome, vec![why.into()])
     });
     Liveness {
         outcome,
@@ -197,7 +222,7 @@ mod tests {
         for (cues, outcome, reason) in cases {
             let liveness = judge(&cues);
             assert_eq!(liveness.outcome, outcome);
-            assert_eq!(liveness.reasons.first().copied(), reason);
+            assert_eq!(liveness.reasons.first().map(|found| &**found), reason);
             assert!((0.0..=1.0).contains(&liveness.score));
         }
     }
@@ -207,7 +232,7 @@ mod tests {
         let liveness = check(&Picture::filled(64, 64, [90; 3]), &FaceReading::default());
         assert_eq!(
             (liveness.outcome, liveness.reasons),
-            (LivenessOutcome::Impossible, vec!["no-face"])
+            (LivenessOutcome::Impossible, vec!["no-face".into()])
         );
     }
 }

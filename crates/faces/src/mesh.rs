@@ -7,7 +7,7 @@
 
 use imaging::{Picture, Point};
 use inference::{Input, ModelName, Models};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::detector::Detection;
 use crate::error::FaceError;
@@ -35,7 +35,7 @@ const CHIN: usize = 152;
 const ALIGNMENT: [usize; 5] = [263, 362, 33, 133, 2];
 
 /// The orientation of the head, in degrees.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Pose {
     /// To the side: positive when the nose points to the picture's right.
     pub yaw: f32,

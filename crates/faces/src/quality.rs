@@ -3,20 +3,22 @@
 //!
 //! This module never judges who the person is or whether the face is alive.
 
+use std::borrow::Cow;
+
 use imaging::Luma;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::kind::PictureKind;
 use crate::mesh::Pose;
 
 /// A property that makes a face hard to compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QualityIssue {
     /// The code of the issue: `face-too-small`, `blurred`, `too-dark`, `too-bright`, `low-contrast`,
     /// `turned-away`, `tilted`, `eyes-closed` or `cut-off`.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// What the person can do about it.
-    pub advice: &'static str,
+    pub advice: Cow<'static, str>,
     /// Whether the face must not be compared at all. Other issues only lower the reliability.
     pub blocking: bool,
 }
@@ -62,6 +64,30 @@ const MAX_ROLL: f32 = 35.0;
 const MIN_EYE_OPENNESS: f32 = 0.1;
 const MIN_INSIDE: f32 = 0.9;
 
+/// Code, advice and whether the issue is blocking, in the order of severity.
+const ISSUES: [(&str, &str, bool); 9] = [
+    (
+        "face-too-small",
+        "Move closer, or use a picture with more pixels.",
+        true,
+    ),
+    ("cut-off", "Keep the whole face inside the picture.", true),
+    ("turned-away", "Look straight into the camera.", true),
+    ("blurred", "Hold still and let the camera focus.", true),
+    ("too-dark", "Find more light.", true),
+    ("too-bright", "Avoid glare and strong light.", true),
+    ("low-contrast", "Find even light from the front.", true),
+    ("tilted", "Hold the camera upright.", false),
+    ("eyes-closed", "Keep the eyes open.", false),
+];
+
+impl QualityIssue {
+    /// Whether this crate can make the issue. One from another process may contain any text.
+    pub fn is_known(&self) -> bool {
+        ISSUES.contains(&(&*self.code, &*self.advice, self.blocking))
+    }
+}
+
 /// The issues of a face, in the order of severity.
 pub(crate) fn issues(measured: &FaceMeasurements, kind: PictureKind) -> Vec<QualityIssue> {
     let FaceMeasurements {
@@ -77,62 +103,22 @@ pub(crate) fn issues(measured: &FaceMeasurements, kind: PictureKind) -> Vec<Qual
     } else {
         MIN_INTER_EYE_DOCUMENT
     };
-    let table = [
-        (
-            inter_eye < min_inter_eye,
-            "face-too-small",
-            "Move closer, or use a picture with more pixels.",
-            true,
-        ),
-        (
-            inside < MIN_INSIDE,
-            "cut-off",
-            "Keep the whole face inside the picture.",
-            true,
-        ),
-        (
-            pose.yaw.abs() > MAX_YAW || pose.pitch.abs() > MAX_PITCH,
-            "turned-away",
-            "Look straight into the camera.",
-            true,
-        ),
-        (
-            light.sharpness < MIN_SHARPNESS,
-            "blurred",
-            "Hold still and let the camera focus.",
-            true,
-        ),
-        (light.mean < MIN_MEAN, "too-dark", "Find more light.", true),
-        (
-            light.mean > MAX_MEAN || light.burnt > MAX_BURNT,
-            "too-bright",
-            "Avoid glare and strong light.",
-            true,
-        ),
-        (
-            light.contrast < MIN_CONTRAST,
-            "low-contrast",
-            "Find even light from the front.",
-            true,
-        ),
-        (
-            selfie && pose.roll.abs() > MAX_ROLL,
-            "tilted",
-            "Hold the camera upright.",
-            false,
-        ),
-        (
-            selfie && eye_openness < MIN_EYE_OPENNESS,
-            "eyes-closed",
-            "Keep the eyes open.",
-            false,
-        ),
+    let found = [
+        inter_eye < min_inter_eye,
+        inside < MIN_INSIDE,
+        pose.yaw.abs() > MAX_YAW || pose.pitch.abs() > MAX_PITCH,
+        light.sharpness < MIN_SHARPNESS,
+        light.mean < MIN_MEAN,
+        light.mean > MAX_MEAN || light.burnt > MAX_BURNT,
+        light.contrast < MIN_CONTRAST,
+        selfie && pose.roll.abs() > MAX_ROLL,
+        selfie && eye_openness < MIN_EYE_OPENNESS,
     ];
-    let found = table.into_iter().filter(|row| row.0);
-    found
-        .map(|(_, code, advice, blocking)| QualityIssue {
-            code,
-            advice,
+    let issues = found.into_iter().zip(ISSUES).filter(|(found, _)| *found);
+    issues
+        .map(|(_, (code, advice, blocking))| QualityIssue {
+            code: code.into(),
+            advice: advice.into(),
             blocking,
         })
         .collect()
@@ -271,7 +257,10 @@ mod tests {
             ),
         ];
         for (measured, kind, expected) in cases {
-            let codes: Vec<_> = issues(&measured, kind).iter().map(|issue| issue.code).collect();
+            let codes: Vec<_> = issues(&measured, kind)
+                .into_iter()
+                .map(|issue| issue.code)
+                .collect();
             assert_eq!(codes, expected, "{measured:?}");
         }
     }

@@ -3,13 +3,14 @@
 //! This module contains only data; see [`crate::FaceEngine`] for the analysis.
 
 use imaging::Point;
+use serde::{Deserialize, Serialize};
 
 use crate::embedding::Embedding;
 use crate::mesh::Pose;
 use crate::quality::QualityIssue;
 
 /// The centres of a face's eyes in picture pixels. Left and right are the person's own.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Eyes {
     /// The right eye, on the left in a picture that is not mirrored.
     pub right: Point,
@@ -18,7 +19,7 @@ pub struct Eyes {
 }
 
 /// One face of a picture.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Face {
     /// Left, top, width, height in picture pixels; may extend beyond the picture's edge.
     pub bounds: [f32; 4],
@@ -46,7 +47,7 @@ impl Face {
 }
 
 /// The faces of a picture.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaceReading {
     /// Every face, largest first.
     pub faces: Vec<Face>,

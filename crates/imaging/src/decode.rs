@@ -18,7 +18,7 @@ const STACK_BYTES: usize = 64 << 20;
 ///
 /// A separate thread does the work. This limits time and stack, and a panic in a decoder becomes
 /// [`DecodeError::Crashed`]. After [`DecodeError::Unfinished`] that thread continues until it ends. A
-/// long-lived process therefore decodes untrusted files through [`crate::worker`], whose process then ends.
+/// server therefore decodes untrusted files in engine workers, which end then.
 ///
 /// # Errors
 /// [`DecodeError`] for every file that does not give a whole picture.

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 /// Why [`crate::decode`] gave no picture. The texts never contain data of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
-#[serde(tag = "error", rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
 pub enum DecodeError {
     /// Zero bytes.
     #[error("the file is empty")]

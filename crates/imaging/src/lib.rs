@@ -3,7 +3,7 @@
 //! Every untrusted picture is decoded by [`decode`]. The first bytes decide the format, and the size in the
 //! header is checked *before* anything is decoded. EXIF orientation is applied, and transparency becomes
 //! white. A file that does not give a whole picture gives a typed [`DecodeError`], never a half-grey picture.
-//! A server decodes in a child process through [`worker`], so a crash of the decoder affects only one
+//! A server decodes in the engine process (`engine-process`), so a crash of the decoder affects only one
 //! request.
 //!
 //! The crate also has the picture operations that the engines share: crop, resize, rotate, mirror,
@@ -24,7 +24,6 @@ mod pdf;
 mod picture;
 mod raster;
 mod resample;
-pub mod worker;
 
 pub use decode::decode;
 pub use decoded::Decoded;

@@ -20,8 +20,8 @@ pub struct Limits {
     pub from_page: u32,
     /// If set, larger pictures are reduced so that neither side exceeds this many pixels.
     pub max_side: Option<u32>,
-    /// The processor time for one file, in whole seconds. The worker's process enforces it, because the
-    /// operating system measures processor time by process; see [`crate::worker::serve`].
+    /// The processor time for one file, in whole seconds. The engine worker enforces it, because the
+    /// operating system measures processor time by process.
     pub processor: Duration,
     /// The elapsed time for one file. A file that exceeds it gives [`crate::DecodeError::Unfinished`].
     pub time: Duration,

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chain_sources::sources::ChainSources;
+use engine_process::EngineWorkers;
 use metrics_exporter_prometheus::PrometheusHandle;
 use store::{Db, Objects, installation};
 use tokio_util::task::TaskTracker;
@@ -12,8 +14,6 @@ use crate::api_calls::ApiLog;
 use crate::background::Background;
 use crate::config::ServeConfig;
 use crate::cpu::CpuPool;
-use crate::decoders::Decoders;
-use crate::engines::Engines;
 use crate::face_replicas::FaceReplicas;
 use crate::geo::Geo;
 use crate::labels::LabelSets;
@@ -21,7 +21,6 @@ use crate::lists::Lists;
 use crate::mail::Mailer;
 use crate::presence::Presence;
 use crate::recent::Recent;
-use chain_sources::sources::ChainSources;
 
 /// The shared state, as handlers receive it.
 pub type Shared = Arc<App>;
@@ -38,16 +37,14 @@ pub struct App {
     pub db: Db,
     /// The object store, whose files are sealed.
     pub objects: Objects,
-    /// The document and face engines.
-    pub engines: Engines,
+    /// The child processes that decode and read uploaded files.
+    pub engines: EngineWorkers,
     /// The sanctions lists in use.
     pub lists: Arc<Lists>,
     /// Labels of addresses on chains.
     pub labels: LabelSets,
     /// The sources of chains' histories.
     pub chains: Arc<ChainSources>,
-    /// The child processes that decode uploaded files.
-    pub decoders: Arc<Decoders>,
     /// Finds a visitor's country.
     pub geo: Geo,
     /// Capacity for heavy work.
@@ -133,7 +130,7 @@ impl App {
             in_time(objects, "the object store does not answer"),
             self.lists_ready(),
         );
-        let engines = self.engines.get().map(|_| ()).map_err(|reason| reason.to_owned());
+        let engines = self.engines.get().map(|_| ());
         vec![
             ("database", database),
             ("key", key),

@@ -127,6 +127,13 @@ pub struct ServeConfig {
     /// The number of verifications processed at once; by default, one per core.
     #[arg(long, env = "BONAFIDE_WORKERS")]
     pub workers: Option<usize>,
+    /// Start even if a required wall around the processes that read uploaded files cannot be built.
+    #[arg(long, env = "BONAFIDE_WEAK_SANDBOX")]
+    pub weak_sandbox: bool,
+    /// Start the engine workers with the first file instead of the server. Saves about 250 MiB of memory where
+    /// verifications are rare; the first one takes half a second longer.
+    #[arg(long, env = "BONAFIDE_ENGINES_ON_DEMAND")]
+    pub engines_on_demand: bool,
     /// Seconds of processor time that a decoder may use for one file; a file that needs more is refused. The
     /// limit of elapsed time is four times as long; after that, the response is 503.
     #[arg(long, env = "BONAFIDE_DECODE_SECONDS", default_value_t = 20)]

@@ -18,8 +18,6 @@ pub mod background;
 pub mod checks;
 pub mod config;
 pub mod cpu;
-pub mod decoders;
-pub mod engines;
 pub mod face_replicas;
 pub mod geo;
 pub mod labels;

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use engine_process::EngineError;
 use http::StatusCode;
 use verification::refusal::{Refusal, RefusalKind};
 
@@ -319,6 +320,21 @@ impl From<store::Error> for Problem {
             }
             error => Problem::internal(error),
         }
+    }
+}
+
+impl From<EngineError> for Problem {
+    /// None of these is a fault of the file, so the response is 503.
+    fn from(error: EngineError) -> Self {
+        let text = match &error {
+            EngineError::Unavailable(_) => "The document and face engines are not available",
+            EngineError::Lost => "The server could not read the files; please try again shortly",
+            EngineError::Failed(_) => {
+                "The document and face engines could not finish; please try again shortly"
+            }
+            EngineError::Abandoned => "The caller has gone",
+        };
+        Problem::unavailable(text).because(error)
     }
 }
 

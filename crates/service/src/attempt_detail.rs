@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use documents::reading::DocumentReading;
+use engine_process::PictureInfo;
 use faces::{Embedding, Face, FaceReading};
-use imaging::Decoded;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::attempts::Attempt;
@@ -305,13 +305,13 @@ impl PictureMeasures {
     }
 
     /// A decoded picture, before the engines read it.
-    pub fn decoded(decoded: &Decoded) -> Self {
+    pub fn decoded(info: &PictureInfo) -> Self {
         PictureMeasures {
             state: "processed".into(),
-            format: decoded.format.media_type().to_owned(),
-            width: decoded.source_width,
-            height: decoded.source_height,
-            page: decoded.page,
+            format: info.format.media_type().to_owned(),
+            width: info.source_width,
+            height: info.source_height,
+            page: info.page,
             ..Self::default()
         }
     }
@@ -326,7 +326,7 @@ impl PictureMeasures {
             issues: face
                 .quality
                 .iter()
-                .map(|issue| (issue.code.to_owned(), issue.advice.to_owned()))
+                .map(|issue| (issue.code.clone().into_owned(), issue.advice.clone().into_owned()))
                 .collect(),
         };
         self.faces = reading.faces.iter().take(MOST_FACES).map(seen).collect();

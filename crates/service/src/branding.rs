@@ -2,8 +2,6 @@
 //! account for each page and cached nowhere else; browsers cache a logo by the hash of its bytes. The command
 //! line reads the files, and `node::theme` adjusts the contrast.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use store::logos::{self, Logo};
@@ -153,12 +151,15 @@ pub async fn set_logo(tx: &mut Tx, merchant_id: Uuid, file: Option<&[u8]>) -> Re
 /// with only a picture's first bytes is refused.
 pub async fn put_logo(app: &Shared, caller: &Caller, file: Option<Vec<u8>>) -> Result<(), Problem> {
     if let Some(file) = file.clone().filter(|file| file.len() <= MAX_LOGO_BYTES) {
-        let decoders = Arc::clone(&app.decoders);
-        let decoded = tokio::task::spawn_blocking(move || decoders.decode(&file, 0))
-            .await
-            .map_err(Problem::internal)?
-            .map_err(|_| Problem::unavailable("The picture cannot be checked right now"))?;
-        if decoded.is_err() {
+        let engines = app.engines.clone();
+        let checked = app
+            .cpu
+            .run(move |gone| {
+                let gone = gone.clone();
+                engines.check(&file, move || gone.is_set())
+            })
+            .await??;
+        if checked.is_err() {
             let text = "brandLogo - cannot be read: save it as PNG, JPEG or WEBP and try again";
             return Err(Problem::validation(vec![text.into()]));
         }

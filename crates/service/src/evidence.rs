@@ -1,20 +1,18 @@
-//! Turns uploaded files into the evidence for the rules: decodes, reads, finds faces and compares. Blocking
-//! work for the CPU pool.
+//! Turns the readings of uploaded files into the evidence for the rules. Blocking work for the CPU pool: an
+//! engine worker reads each file.
 //!
-//! Pictures are processed one after the other, so that a verification's memory is that of its largest
-//! picture. This module does not decide whether an applicant passes.
+//! Files are read one after the other, so that a verification occupies one worker. This module does not decide
+//! whether an applicant passes.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use documents::reading::{DocumentKind, DocumentReading, MrzWarning, PayloadKind, field};
 use documents::{ReadHints, Side as ReadSide};
-use faces::{
-    COPY_DISTANCE, Embedding, FaceReading, LivenessOutcome, MATCH_SIMILARITY, PictureKind, REVIEW_SIMILARITY,
-};
-use imaging::{DecodeError, Decoded, Picture};
+use engine_process::{DocumentPicture, EngineError, Stage, Timings};
+use faces::{COPY_DISTANCE, Embedding, LivenessOutcome, MATCH_SIMILARITY, REVIEW_SIMILARITY};
+use imaging::DecodeError;
 use reference::DocumentType;
-use sha2::{Digest, Sha256};
 use verification::evidence::{
     BarcodeFinding, Challenge, ComparedField, Consistency, DocumentData, DocumentEvidence, Evidence,
     FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureContent, PictureState, SelfieEvidence,
@@ -28,7 +26,6 @@ use super::App;
 use super::attempt_detail::{DocumentMeasures, FieldComparison, LivenessMeasures, Measures, PictureMeasures};
 use super::comparison;
 use super::cpu::Abandoned;
-use super::engines::LoadedEngines;
 use crate::problem::Problem;
 use crate::upload::File;
 
@@ -65,12 +62,8 @@ pub fn gather_evidence(
     if submission.document_types.is_empty() && !files.contains_key(FileField::Selfie.as_str()) {
         return Ok(gathered);
     }
-    let engines = app.engines.get().map_err(|reason| {
-        Problem::unavailable("The document and face engines are not available").because(reason)
-    })?;
     let mut looker = EvidenceGatherer {
         app,
-        engines,
         files,
         gone,
         timings: &mut gathered.timings,
@@ -108,7 +101,6 @@ pub fn gather_evidence(
 
 struct EvidenceGatherer<'a> {
     app: &'a App,
-    engines: &'a LoadedEngines,
     files: &'a mut BTreeMap<String, File>,
     gone: &'a Abandoned,
     timings: &'a mut BTreeMap<String, f64>,
@@ -117,10 +109,6 @@ struct EvidenceGatherer<'a> {
     selfie: Option<[u8; 32]>,
     /// How much the selfie resembles the documents' pictures.
     resemblance: Resemblance,
-}
-
-fn fingerprint(picture: &Picture) -> [u8; 32] {
-    Sha256::digest(&picture.pixels).into()
 }
 
 /// One processed picture.
@@ -132,7 +120,7 @@ struct ProcessedSide {
 
 impl EvidenceGatherer<'_> {
     fn selfie(&mut self) -> Result<(Option<SelfieEvidence>, Option<Embedding>), Problem> {
-        let Some(decoded) = self.decode(FileField::Selfie, 0)? else {
+        let Some(file) = self.file(FileField::Selfie)? else {
             return Ok((None, None));
         };
         let mut selfie = SelfieEvidence {
@@ -141,29 +129,28 @@ impl EvidenceGatherer<'_> {
             liveness: Liveness::Inconclusive,
             challenge: Challenge::Absent,
         };
-        let decoded = match decoded {
-            Ok(decoded) => decoded,
+        let (gone, began) = (self.gone.clone(), Instant::now());
+        let picture = match self.app.engines.selfie(&file, move || gone.is_set())? {
+            Ok(picture) => picture,
             Err(error) => {
-                self.record_picture(FileField::Selfie, PictureMeasures::undecoded(error.code()));
+                self.record_undecoded(FileField::Selfie, &error, began);
                 return Ok((Some(selfie), None));
             }
         };
-        self.selfie = Some(fingerprint(&decoded.picture));
-        let mut picture_seen = PictureMeasures::decoded(&decoded);
-        let reading = self.faces(&decoded.picture, PictureKind::Selfie)?;
-        picture_seen.add_faces(&reading, (decoded.picture.width, decoded.picture.height));
+        self.add_timings(&picture.timing_ms);
+        self.selfie = Some(picture.info.fingerprint);
+        let mut picture_seen = PictureMeasures::decoded(&picture.info);
+        picture_seen.add_faces(&picture.faces, picture.info.size());
         self.record_picture(FileField::Selfie, picture_seen);
-        selfie.faces = reading.significant().count();
+        selfie.faces = picture.faces.significant().count();
         selfie.state = PictureState::Processed;
-        let Some(main) = reading.main() else {
+        let Some(checked) = &picture.liveness else {
             return Ok((Some(selfie), None));
         };
-        let face = main.embedding.clone().filter(|_| main.is_usable());
+        let face = picture.usable_face().cloned();
         if face.is_none() {
             selfie.state = PictureState::Unprocessable;
         }
-        let engines = self.engines;
-        let checked = self.timed("liveness", || engines.faces.liveness(&decoded.picture, &reading));
         selfie.liveness = match checked.outcome {
             LivenessOutcome::Live => Liveness::Live,
             LivenessOutcome::NotLive => Liveness::NotLive,
@@ -176,7 +163,7 @@ impl EvidenceGatherer<'_> {
             reasons: checked
                 .reasons
                 .iter()
-                .map(|reason| (*reason).to_owned())
+                .map(|reason| reason.clone().into_owned())
                 .collect(),
             cues: checked.cues.map(|cues| (cues.pattern, cues.colour)),
             same_picture: false,
@@ -233,39 +220,56 @@ impl EvidenceGatherer<'_> {
         let Some(field) = FileField::of(document_type, side) else {
             return Ok(None);
         };
+        let hints = ReadHints {
+            document_type: Some(document_type),
+            side: if side == Side::Front {
+                ReadSide::Front
+            } else {
+                ReadSide::Back
+            },
+            expect_mrz: document_type != DocumentType::Drivers,
+            expect_barcode: document_type == DocumentType::Drivers,
+        };
         let mut from_page = 0;
         let mut first: Option<ProcessedSide> = None;
         loop {
-            let decoded = match self.decode(field, from_page)? {
-                None => return Ok(None),
-                // The pages after the first one that is not blank cannot be decoded, so the first one counts.
-                Some(Err(_)) if first.is_some() => return Ok(first),
-                Some(Err(error)) => {
-                    self.record_picture(field, PictureMeasures::undecoded(error.code()));
-                    let side = SideEvidence {
-                        state: PictureState::Corrupted,
-                        content: PictureContent::Declared,
-                        faces: 0,
-                    };
-                    return Ok(Some(ProcessedSide {
-                        side,
-                        reading: DocumentReading::default(),
-                        portrait: None,
-                    }));
-                }
-                Some(Ok(decoded)) => decoded,
+            let Some(file) = self.file(field)? else {
+                return Ok(None);
             };
-            self.resemblance.is_document |= self.selfie == Some(fingerprint(&decoded.picture));
-            let mut seen = PictureMeasures::decoded(&decoded);
-            let looked = self.process_picture(&decoded.picture, document_type, side, &mut seen)?;
+            let (engines, gone, began) = (&self.app.engines, self.gone.clone(), Instant::now());
+            let with_faces = side == Side::Front;
+            let picture =
+                match engines.document(&file, from_page, hints, with_faces, move || gone.is_set())? {
+                    Ok(picture) => picture,
+                    // The pages after the first one that is not blank cannot be decoded, so the first one counts.
+                    Err(_) if first.is_some() => return Ok(first),
+                    Err(error) => {
+                        self.record_undecoded(field, &error, began);
+                        let side = SideEvidence {
+                            state: PictureState::Corrupted,
+                            content: PictureContent::Declared,
+                            faces: 0,
+                        };
+                        return Ok(Some(ProcessedSide {
+                            side,
+                            reading: DocumentReading::default(),
+                            portrait: None,
+                        }));
+                    }
+                };
+            self.add_timings(&picture.timing_ms);
+            self.resemblance.is_document |= self.selfie == Some(picture.info.fingerprint);
+            let mut seen = PictureMeasures::decoded(&picture.info);
+            let next = picture
+                .info
+                .page
+                .map(|page| page + 1)
+                .filter(|next| picture.info.pages.is_some_and(|pages| *next < pages));
+            let looked = process_picture(picture, document_type, side, &mut seen);
             // Of a PDF, reviewers see the page that is used: the first one, until a page shows a document.
             if first.is_none() || looked.reading.kind != DocumentKind::None {
                 self.record_picture(field, seen);
             }
-            let next = decoded
-                .page
-                .map(|page| page + 1)
-                .filter(|next| decoded.pages.is_some_and(|pages| *next < pages));
             match next {
                 Some(next) if looked.reading.kind == DocumentKind::None => {
                     from_page = next;
@@ -277,95 +281,65 @@ impl EvidenceGatherer<'_> {
         }
     }
 
-    fn process_picture(
-        &mut self,
-        picture: &Picture,
-        document_type: DocumentType,
-        side: Side,
-        seen: &mut PictureMeasures,
-    ) -> Result<ProcessedSide, Problem> {
-        let hints = ReadHints {
-            document_type: Some(document_type),
-            side: if side == Side::Front {
-                ReadSide::Front
-            } else {
-                ReadSide::Back
-            },
-            expect_mrz: document_type != DocumentType::Drivers,
-            expect_barcode: document_type == DocumentType::Drivers,
-        };
-        let engines = self.engines;
-        let read = self.timed("read", || engines.documents.read(picture, &hints));
-        let reading = read.map_err(no_engine)?;
-        let size = (picture.width, picture.height);
-        seen.add_reading(&reading, size);
-        let is_empty = reading.text.is_empty() && reading.barcodes.is_empty() && reading.mrz.is_none();
-        let mut looked = ProcessedSide {
-            side: SideEvidence {
-                state: PictureState::Processed,
-                content: picture::picture_content(recognised(reading.kind), is_empty, document_type, side),
-                faces: 0,
-            },
-            reading,
-            portrait: None,
-        };
-        if side == Side::Front {
-            let faces = self.faces(picture, PictureKind::Document)?;
-            seen.add_faces(&faces, size);
-            looked.side.faces = faces.significant().count();
-            // A portrait of poor quality is not compared, because at such sizes strangers look alike.
-            let main = faces.main().filter(|face| face.is_usable());
-            looked.portrait = main.and_then(|face| face.embedding.clone());
-        }
-        Ok(looked)
-    }
-
     fn record_picture(&mut self, field: FileField, picture: PictureMeasures) {
         self.seen.pictures.insert(field.as_str().to_owned(), picture);
     }
 
-    fn faces(&mut self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, Problem> {
-        let engines = self.engines;
-        self.timed("faces", || engines.faces.analyse(picture, kind))
-            .map_err(no_engine)
-    }
-
-    /// Decodes a field's file if it was submitted. It stops here if the caller has gone.
-    fn decode(
-        &mut self,
-        field: FileField,
-        from_page: u32,
-    ) -> Result<Option<Result<Decoded, DecodeError>>, Problem> {
+    /// A field's file if it was submitted. It stops here if the caller has gone.
+    fn file(&mut self, field: FileField) -> Result<Option<Vec<u8>>, Problem> {
         if self.gone.is_set() {
-            return Err(Problem::unavailable("The caller has gone"));
+            return Err(EngineError::Abandoned.into());
         }
         let Some(file) = self.files.get_mut(field.as_str()) else {
             return Ok(None);
         };
-        let bytes = file.content.read().map_err(Problem::internal)?;
-        let decoders = &self.app.decoders;
-        let decoded = self.timed("decode", || decoders.decode(&bytes, from_page));
-        decoded.map(Some).map_err(|error| {
-            Problem::unavailable("The server could not decode the files; please try again shortly")
-                .because(error)
-        })
+        file.content.read().map(Some).map_err(Problem::internal)
     }
 
-    fn timed<T>(&mut self, stage: &str, work: impl FnOnce() -> T) -> T {
-        let started = Instant::now();
-        let done = work();
-        let elapsed = started.elapsed().as_secs_f64();
-        metrics::histogram!("bonafide_verify_stage_seconds", "stage" => stage.to_owned()).record(elapsed);
-        *self.timings.entry(stage.to_owned()).or_default() += elapsed * 1_000.0;
-        done
+    fn add_timings(&mut self, timing_ms: &Timings) {
+        for (stage, milliseconds) in timing_ms {
+            let stage = stage.as_str();
+            metrics::histogram!("bonafide_verify_stage_seconds", "stage" => stage)
+                .record(milliseconds / 1_000.0);
+            *self.timings.entry(stage.to_owned()).or_default() += milliseconds;
+        }
+    }
+
+    /// Records a file that gave no picture, and the time that this took.
+    fn record_undecoded(&mut self, field: FileField, error: &DecodeError, since: Instant) {
+        let milliseconds = since.elapsed().as_secs_f64() * 1_000.0;
+        self.add_timings(&[(Stage::Decode, milliseconds)].into());
+        self.record_picture(field, PictureMeasures::undecoded(error.code()));
     }
 }
 
-/// A failure of an engine is no fault of the picture, because the models run on every decoded picture. The
-/// response is 503.
-fn no_engine(error: impl std::fmt::Display) -> Problem {
-    Problem::unavailable("The document and face engines could not finish; please try again shortly")
-        .because(error)
+fn process_picture(
+    picture: DocumentPicture,
+    document_type: DocumentType,
+    side: Side,
+    seen: &mut PictureMeasures,
+) -> ProcessedSide {
+    let size = picture.info.size();
+    let reading = picture.reading;
+    seen.add_reading(&reading, size);
+    let is_empty = reading.text.is_empty() && reading.barcodes.is_empty() && reading.mrz.is_none();
+    let mut looked = ProcessedSide {
+        side: SideEvidence {
+            state: PictureState::Processed,
+            content: picture::picture_content(recognised(reading.kind), is_empty, document_type, side),
+            faces: 0,
+        },
+        reading,
+        portrait: None,
+    };
+    if let Some(faces) = picture.faces {
+        seen.add_faces(&faces, size);
+        looked.side.faces = faces.significant().count();
+        // A portrait of poor quality is not compared, because at such sizes strangers look alike.
+        let main = faces.main().filter(|face| face.is_usable());
+        looked.portrait = main.and_then(|face| face.embedding.clone());
+    }
+    looked
 }
 
 /// Converts the kind of a document to the rules' type.

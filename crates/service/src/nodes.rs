@@ -116,19 +116,21 @@ pub async fn report(app: &Shared) -> Report {
         };
         tokio::time::timeout(FOLDER_WITHIN, tokio::task::spawn_blocking(look))
     };
-    let engines = match app.engines.get() {
-        Ok(_) => Check::ok("models", "loaded"),
+    let engines = app.engines.known();
+    let models = match &engines {
+        Ok(Some(_)) => Check::ok("models", "loaded"),
+        Ok(None) => Check::ok("models", "loaded with the first file"),
         Err(reason) => Check::bad("models", reason),
     };
     let mut found = vec![
         checks::machine(),
         checks::clock(),
-        engines,
+        models,
         checks::database(&app.db).await,
         checks::objects(&app.objects, &app.config.data.objects_url()).await,
     ];
-    if let Ok(engines) = app.engines.get() {
-        found.push(checks::faces(&app.db, engines.faces.embedding_version()).await);
+    if let Ok(Some(engines)) = engines {
+        found.push(checks::faces(&app.db, &engines.face_model).await);
     }
     let (of_folder, list_digests) = match files.await {
         Ok(Ok(files)) => files,

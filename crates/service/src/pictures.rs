@@ -1,10 +1,8 @@
-//! An attempt's files, for reviewers. Uploaded bytes are never shown in a browser as they are. Child
-//! processes decode every picture, and it is encoded again, so that it can contain only pixels. The original
+//! An attempt's files, for reviewers. Uploaded bytes are never shown in a browser as they are. An
+//! engine worker decodes every picture and encodes it again, so that it can contain only pixels. The original
 //! can be downloaded but not shown.
 
-use std::sync::Arc;
-
-use imaging::{Format, encode_jpeg, sniff};
+use imaging::{Format, sniff};
 use store::attempts::{self, Attempt};
 use store::objects::ObjectName;
 use store::{Error, Scope};
@@ -70,22 +68,15 @@ pub async fn shown(app: &Shared, scope: Scope, log_id: i64, file: &str) -> Resul
     // Another page than the engines read would mislead the reviewer.
     let detail = Detail::of(&attempt)?;
     let page = detail.seen.pictures.get(file).and_then(|picture| picture.page);
-    let shared = Arc::clone(app);
-    app.cpu
+    let engines = app.engines.clone();
+    let shown = app
+        .cpu
         .run(move |gone| {
-            if gone.is_set() {
-                return Ok(None);
-            }
-            let decoded = shared
-                .decoders
-                .decode(&bytes, page.unwrap_or(0))
-                .map_err(|error| {
-                    Problem::unavailable("The server could not decode the file; please try again shortly")
-                        .because(error)
-                })?;
-            Ok(decoded
-                .ok()
-                .and_then(|decoded| encode_jpeg(&decoded.picture.reduced(MAX_SIDE), QUALITY)))
+            let gone = gone.clone();
+            engines.show(&bytes, page.unwrap_or(0), MAX_SIDE, QUALITY, move || {
+                gone.is_set()
+            })
         })
-        .await?
+        .await??;
+    Ok(shown.ok().map(|picture| picture.jpeg))
 }

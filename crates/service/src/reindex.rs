@@ -2,10 +2,8 @@
 //! that their people are recognised again. A selfie counts only if its attempt proved the person's face. A
 //! person without one is left unchanged and counted.
 
-use std::io;
-use std::sync::Arc;
-
-use faces::{Embedding, FaceEngine, PictureKind};
+use engine_process::EngineWorkers;
+use faces::Embedding;
 use serde_json::json;
 use store::audit::{self, Entry};
 use store::objects::ObjectName;
@@ -14,8 +12,6 @@ use uuid::Uuid;
 use verification::submission::FileField;
 
 use super::attempt_detail::Detail;
-use super::cpu;
-use super::decoders::Decoders;
 use crate::problem::Problem;
 
 /// The result for an account's people whose faces an older model had embedded.
@@ -34,10 +30,10 @@ pub struct Reindexer {
     pub db: Db,
     /// The selfies.
     pub objects: Objects,
-    /// The children that decode them.
-    pub decoders: Arc<Decoders>,
-    /// The engine with the new model.
-    pub engine: FaceEngine,
+    /// The processes that embed them.
+    pub engines: EngineWorkers,
+    /// The version of the new model.
+    pub face_model: String,
 }
 
 impl Reindexer {
@@ -49,7 +45,7 @@ impl Reindexer {
     pub async fn reindex(&self, scope: Scope, actor: &str) -> Result<Reindexed, Problem> {
         let people = {
             let mut conn = self.db.read().await?;
-            store::faces::outdated_people(&mut conn, scope, self.engine.embedding_version()).await?
+            store::faces::outdated_people(&mut conn, scope, &self.face_model).await?
         };
         let mut done = Reindexed::default();
         for facemap_id in people {
@@ -110,23 +106,16 @@ impl Reindexer {
                 Err(Error::Missing(_)) => continue,
                 selfie => selfie?,
             };
-            let (decoders, engine) = (Arc::clone(&self.decoders), self.engine.clone());
-            let face = cpu::blocking(move || embedded(&decoders, &engine, &selfie)).await?;
+            let engines = self.engines.clone();
+            let picture = tokio::task::spawn_blocking(move || engines.selfie(&selfie, || false))
+                .await
+                .map_err(Problem::internal)??;
+            // A selfie that can no longer be decoded has no face.
+            let face = picture.ok().and_then(|picture| picture.usable_face().cloned());
             if face.is_some() {
                 return Ok(face);
             }
         }
         Ok(None)
     }
-}
-
-fn embedded(decoders: &Decoders, engine: &FaceEngine, selfie: &[u8]) -> io::Result<Option<Embedding>> {
-    let Ok(decoded) = decoders.decode(selfie, 0)? else {
-        return Ok(None);
-    };
-    let reading = engine
-        .analyse(&decoded.picture, PictureKind::Selfie)
-        .map_err(io::Error::other)?;
-    let usable = reading.main().filter(|face| face.is_usable());
-    Ok(usable.and_then(|face| face.embedding.clone()))
 }

@@ -23,12 +23,12 @@ use service::chain_watch;
 use service::checks::{self, Check, State};
 use service::config::{DataConfig, ServeConfig};
 use service::configurations;
-use service::engines::open_models;
 use service::list_set;
 use store::list_sets::{self, ListSet};
 use store::{Db, Error, Objects, Schema, durability, installation};
 
 use super::data;
+use super::engines::open_models;
 use super::output::print_line;
 use super::runtime::block_on;
 
@@ -59,6 +59,7 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
     };
     report(checks::machine())?;
     report(checks::clock())?;
+    report(walls(config))?;
     let (models, face_model) = models(config);
     report(models)?;
     for check in block_on(async { Ok(storage(config, face_model.as_deref()).await) })? {
@@ -76,10 +77,42 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Checks the walls around the processes that read uploaded files.
+fn walls(config: &ServeConfig) -> Check {
+    let name = "sandbox";
+    let tried = std::env::current_exe().and_then(|program| engine_process::check_walls(&program));
+    let walls = match tried {
+        Ok(walls) => walls,
+        Err(error) => return Check::bad(name, format!("no engine worker can be started: {error}")),
+    };
+    let missing: Vec<String> = walls
+        .missing()
+        .map(|state| {
+            let fault = state.fault.as_deref().unwrap_or_default();
+            format!("{} ({fault})", state.wall.as_str())
+        })
+        .collect();
+    if missing.is_empty() {
+        let up: Vec<&str> = walls.states().iter().map(|state| state.wall.as_str()).collect();
+        return Check::ok(
+            name,
+            format!("every wall around the engine workers is up: {}", up.join(", ")),
+        );
+    }
+    let text = format!("missing around the engine workers: {}", missing.join("; "));
+    match walls.missing_required().next() {
+        Some(_) if !config.weak_sandbox => Check::bad(
+            name,
+            format!("{text}; the server starts only with --weak-sandbox"),
+        ),
+        _ => Check::attention(name, text),
+    }
+}
+
 /// Checks the models. Returns the version of the face model too.
 fn models(config: &ServeConfig) -> (Check, Option<String>) {
     let started = Instant::now();
-    match open_models(config.models.as_deref(), 1) {
+    match open_models(config.models.as_deref()) {
         Ok(models) => {
             let text = format!(
                 "found, checked and loaded in {:.1} s",

@@ -4,13 +4,14 @@
 //! The engines' own `answer_line` functions do the work; this module only passes the lines.
 
 use std::io::{BufRead, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::Context;
 use clap::Args;
+use inference::Models;
 use serde_json::json;
 use service::config::DataConfig;
-use service::engines::open_models;
 
 use super::errors::Unusable;
 use super::output::print_line;
@@ -34,9 +35,21 @@ pub(super) struct ModelsArg {
 }
 
 impl ModelsArg {
-    pub(super) fn open(&self) -> anyhow::Result<Arc<inference::Models>> {
-        Ok(Arc::new(open_models(self.models.as_deref(), 1)?))
+    pub(super) fn open(&self) -> anyhow::Result<Arc<Models>> {
+        Ok(Arc::new(open_models(self.models.as_deref())?))
     }
+
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        self.models.clone()
+    }
+}
+
+/// Opens the models in this process, for an operator's own files. The error states where the program searched
+/// for them.
+pub(super) fn open_models(configured: Option<&Path>) -> anyhow::Result<Models> {
+    let dir = inference::find_models_dir(configured)
+        .context("no model folder found in BONAFIDE_MODELS, next to the program or at ./models; `make models` downloads the models")?;
+    Models::open(&dir, 1).context("the models cannot be used")
 }
 
 /// Processes the lines of stdin (`batch`) or the given lines.

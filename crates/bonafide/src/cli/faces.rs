@@ -1,14 +1,12 @@
 //! `bonafide faces reindex`: rebuilds the face index after a change of the face model.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use ::faces::FaceEngine;
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
+use engine_process::{EngineWorkers, Settings};
 use serde_json::json;
 use service::config::DataConfig;
-use service::decoders::Decoders;
 use service::reindex::Reindexer;
 use store::{Scope, merchants};
 
@@ -37,21 +35,32 @@ enum Action {
 struct Reindex {
     #[command(flatten)]
     models: ModelsArg,
+    /// Work even if the processes that read selfies cannot be confined.
+    #[arg(long, env = "BONAFIDE_WEAK_SANDBOX")]
+    weak_sandbox: bool,
     #[command(flatten)]
     data: DataConfig,
 }
 
 pub(super) fn run(command: &FacesCommand) -> anyhow::Result<()> {
     let Action::Reindex(command) = &command.action;
-    let engine = FaceEngine::new(command.models.open()?);
+    let engines = EngineWorkers::start(Settings {
+        program: std::env::current_exe()?,
+        models: command.models.folder(),
+        decoding: DECODE,
+        most: 1,
+        weak_sandbox: command.weak_sandbox,
+        on_demand: false,
+    });
+    let ready = engines.wait().map_err(|reason| anyhow!(reason))?;
     block_on(async {
         let data = data::open(&command.data).await?;
         let accounts = merchants::list(&mut data.db.read().await?).await?;
         let reindexer = Reindexer {
             db: data.db,
             objects: data.objects,
-            decoders: Arc::new(Decoders::new(std::env::current_exe()?, DECODE)),
-            engine,
+            engines,
+            face_model: ready.face_model,
         };
         for account in accounts {
             for sandbox in [false, true] {

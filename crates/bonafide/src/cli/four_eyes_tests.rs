@@ -70,7 +70,7 @@ const COMMANDS: &[Row] = &[
     ("eval", &[]),
     // Invented applicants in a sandbox.
     ("generate", &[]),
-    ("decode-worker", &[]),
+    ("engine-worker", &[]),
 ];
 
 /// All commands of the command line, each with its direct subcommand if it has one.

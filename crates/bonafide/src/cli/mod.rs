@@ -5,9 +5,9 @@
 mod audit;
 mod chain;
 mod data;
-mod decode_worker;
 mod demo;
 mod doctor;
+mod engine_worker;
 mod engines;
 mod erase;
 mod errors;
@@ -99,9 +99,9 @@ enum Command {
     /// Fill an account's sandbox with generated applicants for measurements.
     #[command(hide = true)]
     Generate(generate::Generate),
-    /// Decode pictures on stdin and stdout (started by the server).
+    /// Read pictures from stdin and write readings to stdout (started by the server).
     #[command(hide = true)]
-    DecodeWorker,
+    EngineWorker(engine_worker::EngineWorker),
 }
 
 /// Parses the arguments and runs the command.
@@ -133,7 +133,7 @@ pub fn run() -> ExitCode {
         Command::Faces(command) => faces::run(&command),
         Command::Eval(command) => eval::run(command),
         Command::Generate(command) => generate::run(&command),
-        Command::DecodeWorker => decode_worker::run(),
+        Command::EngineWorker(command) => engine_worker::run(command),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

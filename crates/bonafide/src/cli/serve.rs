@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use chain::currency::Currency;
 use chain_sources::follow::FollowerThreads;
 use chain_sources::sources::ChainSources;
+use engine_process::{EngineWorkers, Settings};
 use http_server::hosts::HostConnections;
 use http_server::listener::{self, Limits};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -17,8 +18,6 @@ use service::app::READINESS_FOR;
 use service::background::Background;
 use service::config::ServeConfig;
 use service::cpu::CpuPool;
-use service::decoders::Decoders;
-use service::engines::Engines;
 use service::face_replicas::FaceReplicas;
 use service::geo::Geo;
 use service::labels::LabelSets;
@@ -54,7 +53,7 @@ pub(super) fn run(config: ServeConfig) -> anyhow::Result<()> {
 async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     // The key is checked before anything else starts.
     let data = data::open(&config.data).await?;
-    let engines = Engines::load(config.models.clone());
+    let engines = start_engines(&config)?;
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;
@@ -94,10 +93,6 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         lists,
         labels: LabelSets::open(&config.data)?,
         chains: Arc::new(chains),
-        decoders: Arc::new(Decoders::new(
-            std::env::current_exe()?,
-            Duration::from_secs(config.decode_seconds),
-        )),
         cpu: CpuPool::new(config.workers()),
         screenings: CpuPool::new(SCREENINGS_PER_WORKER * config.workers()),
         passwords: CpuPool::new(config.workers().min(PASSWORDS_AT_ONCE)),
@@ -126,17 +121,16 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     tracing::info!(%address, "listening");
     show_operator_link(&app).await?;
     if app.config.demo {
-        // The summary promises a working pipeline, so it waits for the models.
-        let engines = app.engines.clone();
-        tokio::task::spawn_blocking(move || engines.wait()).await?;
+        if !app.config.engines_on_demand {
+            // The summary promises a working pipeline, so it waits for the models.
+            let engines = app.engines.clone();
+            let _ = tokio::task::spawn_blocking(move || engines.wait()).await?;
+        }
         demo::seed(&app).await?;
     }
     serving.await?;
     app.api_log.stop();
     writing.await?;
-    // The process would crash if it ended while models are being loaded.
-    let engines = app.engines.clone();
-    tokio::task::spawn_blocking(move || engines.wait()).await?;
     tokio::task::spawn_blocking(move || following.stop()).await?;
     if let Err(error) = service::nodes::remove_report(&app).await {
         tracing::warn!(%error, "this process could not take its report away");
@@ -144,6 +138,38 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     app.db.close().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Starts the engine workers. The models load in the background, so that the server accepts requests at once.
+/// The walls around a worker are tried before, because a server must not start without the required ones.
+fn start_engines(config: &ServeConfig) -> anyhow::Result<EngineWorkers> {
+    let program = std::env::current_exe()?;
+    let walls = engine_process::check_walls(&program).context("the engine workers cannot start")?;
+    let up = walls.states().iter().filter(|state| state.fault.is_none());
+    let up: Vec<&str> = up.map(|state| state.wall.as_str()).collect();
+    tracing::info!(walls = up.join(", "), "walls around the engine workers");
+    for missing in walls.missing() {
+        let (wall, fault) = (
+            missing.wall.as_str(),
+            missing.fault.as_deref().unwrap_or_default(),
+        );
+        tracing::warn!(wall, fault, "a wall around the engine workers is missing");
+    }
+    if let (Some(missing), false) = (walls.missing_required().next(), config.weak_sandbox) {
+        bail!(
+            "the engine workers, which read strangers' files, cannot be confined: the wall `{}` is missing ({}). See docs/operators/install.md, or accept the risk with --weak-sandbox",
+            missing.wall.as_str(),
+            missing.fault.as_deref().unwrap_or_default()
+        );
+    }
+    Ok(EngineWorkers::start(Settings {
+        program,
+        models: config.models.clone(),
+        decoding: Duration::from_secs(config.decode_seconds),
+        most: config.workers(),
+        weak_sandbox: config.weak_sandbox,
+        on_demand: config.engines_on_demand,
+    }))
 }
 
 /// If the installation has no operator, prints a link for the first one to stderr. The link never goes to the

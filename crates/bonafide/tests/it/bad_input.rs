@@ -11,7 +11,6 @@ use flate2::write::ZlibEncoder;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Method, header};
 use serde_json::json;
-use service::decoders::Decoders;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use self::files::{RED_BOX, SMALL_PAGE};
@@ -323,32 +322,6 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
             pids.collect::<Vec<u32>>()
         })
         .collect()
-}
-
-#[test]
-fn a_decoder_that_dies_costs_one_file_its_answer() {
-    let seconds = Duration::from_secs;
-    let png = files::png(&files::two_halves(32, 16));
-    let stillborn = Decoders::new("/bin/false".into(), seconds(1));
-    let error = stillborn.decode(&png, 0).unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::TimedOut, "no fault of the file");
-
-    let decoders = Decoders::new(env!("CARGO_BIN_EXE_bonafide").into(), seconds(20));
-    assert!(decoders.decode(&png, 0).unwrap().is_ok());
-    let idle: Vec<u32> = children(std::process::id())
-        .into_iter()
-        .filter(|pid| {
-            let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
-            command.is_ok_and(|command| command.contains("decode-worker"))
-        })
-        .collect();
-    let [idle] = idle[..] else { panic!("{idle:?}") };
-    let idle = rustix::process::Pid::from_raw(idle.cast_signed()).unwrap();
-    rustix::process::kill_process(idle, rustix::process::Signal::KILL).unwrap();
-    assert!(
-        decoders.decode(&png, 0).unwrap().is_ok(),
-        "another one takes its place"
-    );
 }
 
 /// Memory of a process and its children, in MiB, with shared memory counted once. A process that has ended

@@ -5,43 +5,29 @@ use reqwest::Method;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
+use crate::engine_worker::workers_of;
 use crate::harness::{Key, Server, answer, on_both, wait_until};
 use crate::verify::{specimen, verify};
 
-/// The processes that decode files for a server.
-fn decoders(server: &Server) -> Vec<Pid> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap() {
-        let folder = entry.unwrap().path();
-        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-        let parent = format!("PPid:\t{}\n", server.pid());
-        if read("cmdline").contains("decode-worker") && read("status").contains(&parent) {
-            let pid: i32 = folder.file_name().unwrap().to_str().unwrap().parse().unwrap();
-            found.push(Pid::from_raw(pid).unwrap());
-        }
-    }
-    found
-}
-
-/// Sends a signal to all decoders. While they are stopped, verifications cannot proceed.
-fn signal(decoders: &[Pid], signal: Signal) {
-    for decoder in decoders {
-        rustix::process::kill_process(*decoder, signal).unwrap();
+/// Sends a signal to all workers. While they are stopped, verifications cannot proceed.
+fn signal(workers: &[Pid], signal: Signal) {
+    for worker in workers {
+        rustix::process::kill_process(*worker, signal).unwrap();
     }
 }
 
-/// A server whose decoders are stopped, and those decoders.
+/// A server whose workers are stopped, and those workers.
 async fn at_a_standstill(backend: crate::harness::Backend, arguments: &[&str]) -> (Server, Value, Vec<Pid>) {
     let (server, demo) = Server::demo(backend, arguments).await;
     let form = specimen("pass-passport").form(&demo, &json!({}));
     assert_eq!(verify(&server, &demo, form).await.0, 200);
-    let decoders = decoders(&server);
+    let workers = workers_of(server.pid());
     assert!(
-        !decoders.is_empty(),
-        "the first verification left its decoders for the next"
+        !workers.is_empty(),
+        "the first verification left its workers for the next"
     );
-    signal(&decoders, Signal::STOP);
-    (server, demo, decoders)
+    signal(&workers, Signal::STOP);
+    (server, demo, workers)
 }
 
 /// Starts a verification with the key `once`.
@@ -53,7 +39,7 @@ fn begin(server: &Server, demo: &Value) -> tokio::task::JoinHandle<(u16, Value)>
 }
 
 on_both!(a_request_that_lost_its_lease_is_rolled_back, |backend| {
-    let (server, demo, decoders) = at_a_standstill(backend, &[]).await;
+    let (server, demo, workers) = at_a_standstill(backend, &[]).await;
     let first = begin(&server, &demo);
     let claimed = async || server.count("select count(*) from idempotency_keys").await == 1;
     wait_until(claimed, "the first request's lease").await;
@@ -67,7 +53,7 @@ on_both!(a_request_that_lost_its_lease_is_rolled_back, |backend| {
             == 1
     };
     wait_until(taken_over, "the second request's lease").await;
-    signal(&decoders, Signal::CONT);
+    signal(&workers, Signal::CONT);
     let ((late, told), (status, body)) = (first.await.unwrap(), second.await.unwrap());
     assert_eq!((late, status), (409, 200), "{told} {body}");
     assert!(
@@ -86,7 +72,7 @@ on_both!(a_request_that_lost_its_lease_is_rolled_back, |backend| {
 });
 
 on_both!(a_lease_is_renewed_while_the_request_works, |backend| {
-    let (server, demo, decoders) = at_a_standstill(backend, &["--idempotency-lease-ms", "600"]).await;
+    let (server, demo, workers) = at_a_standstill(backend, &["--idempotency-lease-ms", "600"]).await;
     let first = begin(&server, &demo);
     let until = async || {
         server
@@ -109,7 +95,7 @@ on_both!(a_lease_is_renewed_while_the_request_works, |backend| {
             .contains("still being carried out"),
         "{told}"
     );
-    signal(&decoders, Signal::CONT);
+    signal(&workers, Signal::CONT);
     let (status, body) = first.await.unwrap();
     assert_eq!(status, 200, "{body}");
     assert_eq!(server.count("select count(*) from attempts").await, 2);

@@ -13,6 +13,7 @@ mod connections;
 mod contract;
 mod disk;
 mod documents;
+mod engine_worker;
 mod erasure;
 mod failover;
 mod flows;

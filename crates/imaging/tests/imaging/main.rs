@@ -2,4 +2,3 @@
 
 mod decode;
 mod files;
-mod worker;

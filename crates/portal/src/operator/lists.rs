@@ -118,7 +118,7 @@ pub(super) async fn lists(
             .filter(|waiting| !matches!(waiting.act, InstallationAct::Operator { .. }))
             .map(|waiting| ListAct::new(&operators, member.staff_id, waiting))
             .collect(),
-        models_broken: missing.or_else(|| app.engines.get().err().map(str::to_owned)),
+        models_broken: missing.or_else(|| app.engines.known().err()),
         page,
     })?)
 }

@@ -11,10 +11,10 @@ use self::imports::{circles, sources};
 
 /// The crates, lowest floor first. A crate may depend only on crates of lower floors.
 const FLOORS: &[&[&str]] = &[
-    &["reference", "sealing"],
+    &["reference", "sealing", "sandbox"],
     &["imaging", "inference", "chain"],
     &["documents", "faces", "sanctions", "chain-sources"],
-    &["verification", "store"],
+    &["engine-process", "verification", "store"],
     &["node"],
     &["service"],
     &["http-server"],

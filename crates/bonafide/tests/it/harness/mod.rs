@@ -96,6 +96,8 @@ pub(crate) fn program(database: &str, dir: &Path, environment: &Environment) -> 
         .env("BONAFIDE_DATA", dir)
         .env("BONAFIDE_DATABASE", database)
         .env("BONAFIDE_MODELS", workspace().join("models"))
+        // Hundreds of servers start, and few of them read a file.
+        .env("BONAFIDE_ENGINES_ON_DEMAND", "true")
         .env("BONAFIDE_SPECIMENS", workspace().join("specimens"));
     command
 }

@@ -1,0 +1,32 @@
+//! `bonafide engine-worker`: the child process that decodes and reads uploaded files (`engine_process::worker`).
+
+use std::path::PathBuf;
+
+use clap::Args;
+use engine_process::worker::{self, Options};
+
+/// `bonafide engine-worker`. Its environment is empty, so nothing here is read from it.
+#[derive(Args)]
+pub(crate) struct EngineWorker {
+    /// The model folder.
+    #[arg(long)]
+    models: Option<PathBuf>,
+    /// Work even if a required wall is missing.
+    #[arg(long)]
+    weak_sandbox: bool,
+    /// Only build the walls, report them, and end.
+    #[arg(long)]
+    check_walls: bool,
+}
+
+pub(super) fn run(command: EngineWorker) -> anyhow::Result<()> {
+    if command.check_walls {
+        worker::check_walls()?;
+    } else {
+        worker::run(&Options {
+            models: command.models,
+            weak_sandbox: command.weak_sandbox,
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,306 @@
+//! One worker process and its pipes, under a watchdog.
+
+use std::io;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sandbox::{WallState, Walls};
+
+use crate::limits::{FILES, GRACE, PATIENCE, READING, RESIDENT, START};
+use crate::protocol::{self, Answer, Greeting, ProtocolError, Request};
+use crate::settings::{Engines, Settings};
+
+/// How often the watchdog looks for a caller that has gone.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Says whether the caller of some work has gone.
+pub(crate) type Gone = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// Why a worker gave no answer. It has ended.
+#[derive(Debug)]
+pub(crate) enum Lost {
+    /// It was killed because the caller has gone.
+    Abandoned,
+    /// It ended, or it was killed because it took too long or sent nonsense.
+    Ended(Option<ExitStatus>),
+}
+
+/// Why a worker could not be started.
+#[derive(Debug)]
+pub(crate) enum NotStarted {
+    /// The caller has gone.
+    Abandoned,
+    /// For this reason.
+    Broken(String),
+}
+
+/// A worker that waits for a file or works on one. Dropping it ends the process.
+pub(crate) struct Worker {
+    child: Option<Child>,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    files: u32,
+    /// The version that its greeting named.
+    face_model: String,
+}
+
+/// Starts a worker without models, and returns the state of its walls.
+///
+/// # Errors
+/// Fails if the worker cannot be started or does not answer.
+pub fn check_walls(program: &Path) -> io::Result<Walls> {
+    let mut worker = Worker::spawn(Command::new(program).args(["engine-worker", "--check-walls"]))?;
+    let greeting = worker.guarded(START, &never(), |_, stdout| protocol::read_greeting(stdout));
+    match greeting {
+        Ok(greeting) => Ok(greeting.walls),
+        Err(_) => Err(io::Error::other(
+            "the engine worker ended before it had built its walls",
+        )),
+    }
+}
+
+/// A caller that stays.
+pub(crate) fn never() -> Gone {
+    Arc::new(|| false)
+}
+
+impl Worker {
+    /// Starts a worker and waits until it has loaded the models.
+    pub(crate) fn start(settings: &Settings, gone: &Gone) -> Result<(Self, Engines), NotStarted> {
+        let mut command = Command::new(&settings.program);
+        command.arg("engine-worker");
+        if let Some(models) = &settings.models {
+            command.arg("--models").arg(models);
+        }
+        if settings.weak_sandbox {
+            command.arg("--weak-sandbox");
+        }
+        let mut worker = Worker::spawn(&mut command)
+            .map_err(|error| NotStarted::Broken(format!("no engine worker can be started: {error}")))?;
+        let greeting = worker
+            .guarded(START, gone, |_, stdout| protocol::read_greeting(stdout))
+            .map_err(|lost| match lost {
+                Lost::Abandoned => NotStarted::Abandoned,
+                Lost::Ended(status) => {
+                    let end = status.map_or_else(String::new, |status| format!(" ({status})"));
+                    NotStarted::Broken(format!("an engine worker ended before it was ready{end}"))
+                }
+            })?;
+        let Greeting { walls, face_model } = greeting;
+        let describe = |state: &WallState| {
+            let fault = state.fault.as_deref().unwrap_or_default();
+            format!("{}: {fault}", state.wall.as_str())
+        };
+        if let (Some(missing), false) = (walls.missing_required().next(), settings.weak_sandbox) {
+            return Err(NotStarted::Broken(format!(
+                "a wall around the engine workers is missing ({}); `--weak-sandbox` accepts that",
+                describe(missing)
+            )));
+        }
+        worker.face_model = face_model.map_err(NotStarted::Broken)?;
+        let engines = Engines {
+            face_model: worker.face_model.clone(),
+            missing_walls: walls.missing().map(describe).collect(),
+        };
+        Ok((worker, engines))
+    }
+
+    fn spawn(command: &mut Command) -> io::Result<Self> {
+        let mut child = command
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let missing = || io::Error::other("the engine worker has no pipes");
+        let (stdin, stdout) = (
+            child.stdin.take().ok_or_else(missing)?,
+            child.stdout.take().ok_or_else(missing)?,
+        );
+        Ok(Worker {
+            child: Some(child),
+            stdin,
+            stdout,
+            files: 0,
+            face_model: String::new(),
+        })
+    }
+
+    /// Answers one request. The worker is killed when it exceeds its own limits of time or the caller goes.
+    pub(crate) fn answer(&mut self, request: &Request, file: &[u8], gone: &Gone) -> Result<Answer, Lost> {
+        self.files += 1;
+        let face_model = self.face_model.clone();
+        let within = request.limits.time + READING * PATIENCE + GRACE;
+        self.guarded(within, gone, |stdin, stdout| {
+            protocol::write_request(stdin, request, file)?;
+            protocol::read_answer(stdout, request, &face_model)
+        })
+    }
+
+    /// Whether the worker should be replaced: it has worked on many files, or keeps much memory.
+    pub(crate) fn is_worn(&self) -> bool {
+        let resident = self.child.as_ref().and_then(|child| resident_bytes(child.id()));
+        // One that has not worked yet has the memory that every worker has.
+        self.files >= FILES || (self.files > 0 && resident.is_none_or(|bytes| bytes > RESIDENT))
+    }
+
+    fn guarded<T>(
+        &mut self,
+        within: Duration,
+        gone: &Gone,
+        work: impl FnOnce(&mut ChildStdin, &mut ChildStdout) -> Result<T, ProtocolError>,
+    ) -> Result<T, Lost> {
+        let Some(mut child) = self.child.take() else {
+            return Err(Lost::Ended(None));
+        };
+        let (done, waiting) = channel::<()>();
+        let gone = Arc::clone(gone);
+        let watchdog = thread::Builder::new().spawn(move || {
+            let begun = Instant::now();
+            let mut abandoned = false;
+            while waiting.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                let has_gone = gone();
+                if has_gone || begun.elapsed() > within {
+                    abandoned |= has_gone;
+                    let _ = child.kill();
+                }
+            }
+            (child, abandoned)
+        });
+        // Without a watchdog the child has gone with the closure, and its pipes are closed.
+        let Ok(watchdog) = watchdog else {
+            return Err(Lost::Ended(None));
+        };
+        let answer = work(&mut self.stdin, &mut self.stdout);
+        drop(done);
+        let Ok((child, abandoned)) = watchdog.join() else {
+            return Err(Lost::Ended(None));
+        };
+        let child = self.child.insert(child);
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(_) if abandoned => Err(Lost::Abandoned),
+            Err(_) => {
+                let _ = child.kill();
+                Err(Lost::Ended(child.wait().ok()))
+            }
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The memory of a process that is in RAM, in bytes (proc_pid_status(5)).
+fn resident_bytes(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    resident_bytes_of(&status)
+}
+
+fn resident_bytes_of(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resident_memory_is_read_from_the_status() {
+        let status = "Name:\tbonafide\nVmHWM:\t  900 kB\nVmRSS:\t  204800 kB\nThreads:\t2\n";
+        assert_eq!(resident_bytes_of(status), Some(200 << 20));
+        for bad in ["", "VmRSS:", "VmRSS:\t-1 kB\n", "VmRSS:\t12\n"] {
+            assert_eq!(resident_bytes_of(bad), None, "{bad}");
+        }
+    }
+
+    fn started(program: &str, arguments: &[&str]) -> Worker {
+        Worker::spawn(Command::new(program).args(arguments)).unwrap()
+    }
+
+    #[test]
+    fn a_worker_that_hangs_is_killed_and_says_nothing_about_its_file() {
+        let mut hanging = started("sleep", &["600"]);
+        let within = Duration::from_millis(60);
+        let lost = hanging
+            .guarded(within, &never(), |_, stdout| protocol::read_greeting(stdout))
+            .unwrap_err();
+        let Lost::Ended(Some(status)) = lost else {
+            panic!("{lost:?}")
+        };
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
+    }
+
+    #[test]
+    fn a_worker_is_killed_when_its_caller_goes() {
+        let mut hanging = started("sleep", &["600"]);
+        let gone: Gone = Arc::new(|| true);
+        let lost = hanging
+            .guarded(START, &gone, |_, stdout| protocol::read_greeting(stdout))
+            .unwrap_err();
+        assert!(matches!(lost, Lost::Abandoned), "{lost:?}");
+    }
+
+    /// A program that sends a greeting with a missing wall and waits.
+    fn without_wall(folder: &Path, wall: sandbox::Wall) -> Settings {
+        let mut greeting = Vec::new();
+        let walls = Walls::from(vec![WallState {
+            wall,
+            fault: Some("no".into()),
+        }]);
+        let face_model = Ok("0123456789ab".into());
+        protocol::write_greeting(&mut greeting, &Greeting { walls, face_model }).unwrap();
+        std::fs::write(folder.join("greeting"), greeting).unwrap();
+        let program = folder.join("program");
+        let script = format!("#!/bin/sh\ncat {}/greeting\nexec sleep 600\n", folder.display());
+        std::fs::write(&program, script).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, executable).unwrap();
+        Settings {
+            program,
+            models: None,
+            decoding: Duration::from_secs(1),
+            most: 1,
+            weak_sandbox: false,
+            on_demand: false,
+        }
+    }
+
+    #[test]
+    fn a_worker_without_a_required_wall_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = without_wall(folder.path(), sandbox::Wall::SystemCalls);
+        let Err(NotStarted::Broken(reason)) = Worker::start(&settings, &never()) else {
+            panic!("it was used")
+        };
+        assert!(
+            reason.contains("system calls: no") && reason.contains("--weak-sandbox"),
+            "{reason}"
+        );
+        let weak = Settings {
+            weak_sandbox: true,
+            ..settings
+        };
+        let Ok((_, engines)) = Worker::start(&weak, &never()) else {
+            panic!("the operator accepted it")
+        };
+        assert_eq!(engines.missing_walls, ["system calls: no"]);
+        let settings = without_wall(folder.path(), sandbox::Wall::Network);
+        assert!(
+            Worker::start(&settings, &never()).is_ok(),
+            "not every kernel has it"
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! The engine process: the only place where uploaded files are decoded and read.
+//!
+//! The server starts `bonafide engine-worker` and sends it one file after another. The worker decodes, reads
+//! documents, finds and embeds faces and checks liveness, behind the walls of the crate `sandbox`, and returns
+//! readings, or a new JPEG for reviewers.
+//!
+//! [`worker`] is the child's side, [`EngineWorkers`] the parent's. The parent trusts the child no more than the
+//! file: it checks every length, and a child that crashes, hangs or uses too much costs one file its answer.
+//! The crate never decides about a person and keeps nothing.
+
+mod answers;
+mod child;
+mod limits;
+mod parent;
+pub mod protocol;
+mod settings;
+pub mod worker;
+
+pub use answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage, Timings};
+pub use child::check_walls;
+pub use parent::{EngineError, EngineWorkers};
+pub use settings::{Engines, Settings};

@@ -1,0 +1,463 @@
+//! The parent's side: starts engine workers, gives each file to one, and replaces those that end.
+//!
+//! A file is refused only for what it causes itself: it crashes its worker or uses up the processor time, and
+//! does so again in a fresh worker. These limits do not depend on how busy the machine is. A worker that is
+//! killed from outside or does not answer in time proves nothing about the file.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use documents::ReadHints;
+use imaging::{DecodeError, Limits};
+use rustix::process::Signal;
+use thiserror::Error;
+
+use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage};
+use crate::child::{Gone, Lost, NotStarted, Worker, never};
+use crate::limits::{MAX_SIDE, PATIENCE};
+use crate::protocol::{Answer, Request, Task};
+use crate::settings::{Engines, Settings};
+
+/// Why a file has no answer. None of these is a fault of the file.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// No worker can be started, or the models cannot be used.
+    #[error("the engines cannot be used: {0}")]
+    Unavailable(String),
+    /// The worker was killed from outside, or did not answer in time.
+    #[error("an engine worker ended before it answered")]
+    Lost,
+    /// A model did not run.
+    #[error("an engine failed at the stage `{}`", .0.as_str())]
+    Failed(Stage),
+    /// The caller has gone, so the work was stopped.
+    #[error("the caller has gone")]
+    Abandoned,
+}
+
+const LOADING: &str = "the models are still being loaded";
+/// How long a start that failed is not repeated, unless a file needs a worker.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// What the server knows of its engines.
+#[derive(Debug, Default)]
+struct Knowledge {
+    /// The result of the last start; `None` before the first one has ended.
+    last: Option<Result<Engines, String>>,
+    /// When the last start in the background began.
+    tried: Option<Instant>,
+    /// Workers that start, wait or work.
+    workers: usize,
+}
+
+/// The engine workers of a process. Clones share them.
+#[derive(Clone)]
+pub struct EngineWorkers(Arc<Shared>);
+
+struct Shared {
+    settings: Settings,
+    idle: Mutex<Vec<Counted>>,
+    knowledge: Mutex<Knowledge>,
+    changed: Condvar,
+}
+
+/// A worker with its place in [`Knowledge::workers`].
+struct Counted {
+    worker: Worker,
+    _place: Place,
+}
+
+/// One of the workers. Dropping it frees the place.
+struct Place(Weak<Shared>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.knowledge().workers -= 1;
+        }
+    }
+}
+
+impl EngineWorkers {
+    /// Starts the first worker in the background, unless workers start on demand.
+    pub fn start(settings: Settings) -> Self {
+        let on_demand = settings.on_demand;
+        let workers = EngineWorkers(Arc::new(Shared {
+            settings,
+            idle: Mutex::default(),
+            knowledge: Mutex::default(),
+            changed: Condvar::new(),
+        }));
+        if !on_demand {
+            workers.try_start();
+        }
+        workers
+    }
+
+    /// The engines, or why they cannot be used; `None` if they start on demand and nothing needed them yet.
+    pub fn known(&self) -> Result<Option<Engines>, String> {
+        let knowledge = self.0.knowledge();
+        match (&knowledge.last, knowledge.tried) {
+            (Some(last), _) => last.clone().map(Some),
+            (None, Some(_)) => Err(LOADING.into()),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The engines, or why they cannot be used. If they never were, or cannot be, this starts a worker in the
+    /// background, at most every few seconds.
+    pub fn get(&self) -> Result<Engines, String> {
+        let known = self.known();
+        if !matches!(known, Ok(Some(_))) {
+            self.try_start();
+        }
+        known?.ok_or_else(|| LOADING.into())
+    }
+
+    /// Waits until a worker has loaded the models or failed. Blocks.
+    pub fn wait(&self) -> Result<Engines, String> {
+        self.try_start();
+        let knowledge = self.0.knowledge();
+        let knowledge = self
+            .0
+            .changed
+            .wait_while(knowledge, |knowledge| knowledge.last.is_none())
+            .unwrap_or_else(PoisonError::into_inner);
+        knowledge.last.clone().unwrap_or_else(|| Err(LOADING.into()))
+    }
+
+    /// Starts a worker in the background if none has started and none was tried lately.
+    fn try_start(&self) {
+        {
+            let mut knowledge = self.0.knowledge();
+            let lately = knowledge.tried.is_some_and(|tried| tried.elapsed() < RETRY);
+            if lately || matches!(knowledge.last, Some(Ok(_))) {
+                return;
+            }
+            knowledge.tried = Some(Instant::now());
+        }
+        self.start_one_more();
+    }
+
+    /// Finds the faces of a selfie and checks liveness. Blocks.
+    ///
+    /// # Errors
+    /// The outer error is no fault of the file, the inner one is.
+    pub fn selfie(
+        &self,
+        file: &[u8],
+        gone: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<Result<SelfiePicture, DecodeError>, EngineError> {
+        match self.answer(Task::Selfie, 0, file, gone)? {
+            Ok(Answer::Selfie(picture)) => Ok(Ok(*picture)),
+            Ok(_) => Err(EngineError::Lost),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    /// Reads one side of a document, and finds its faces if asked. Of a PDF it reads the first page from
+    /// `from_page` on that is not blank. Blocks.
+    ///
+    /// # Errors
+    /// The outer error is no fault of the file, the inner one is.
+    pub fn document(
+        &self,
+        file: &[u8],
+        from_page: u32,
+        hints: ReadHints,
+        faces: bool,
+        gone: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<Result<DocumentPicture, DecodeError>, EngineError> {
+        match self.answer(Task::Document { hints, faces }, from_page, file, gone)? {
+            Ok(Answer::Document(picture)) => Ok(Ok(*picture)),
+            Ok(_) => Err(EngineError::Lost),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    /// Encodes a picture again, upright, with neither side longer than `max_side`. Blocks.
+    ///
+    /// # Errors
+    /// The outer error is no fault of the file, the inner one is.
+    pub fn show(
+        &self,
+        file: &[u8],
+        from_page: u32,
+        max_side: u32,
+        quality: u8,
+        gone: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<Result<ShownPicture, DecodeError>, EngineError> {
+        match self.answer(Task::Show { max_side, quality }, from_page, file, gone)? {
+            Ok(Answer::Shown(picture)) => Ok(Ok(picture)),
+            Ok(_) => Err(EngineError::Lost),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    /// Decodes a file and describes it. Blocks.
+    ///
+    /// # Errors
+    /// The outer error is no fault of the file, the inner one is.
+    pub fn check(
+        &self,
+        file: &[u8],
+        gone: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<Result<PictureInfo, DecodeError>, EngineError> {
+        match self.answer(Task::Check, 0, file, gone)? {
+            Ok(Answer::Checked(info)) => Ok(Ok(info)),
+            Ok(_) => Err(EngineError::Lost),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    fn answer(
+        &self,
+        task: Task,
+        from_page: u32,
+        file: &[u8],
+        gone: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<Result<Answer, DecodeError>, EngineError> {
+        let decoding = self.0.settings.decoding;
+        let request = Request {
+            task,
+            limits: Limits {
+                from_page,
+                max_side: Some(MAX_SIDE),
+                processor: decoding,
+                time: decoding * PATIENCE,
+                ..Limits::default()
+            },
+        };
+        let gone: Gone = Arc::new(gone);
+        let mut earlier = None;
+        let mut idle = self.0.idle().pop();
+        loop {
+            let was_idle = idle.is_some();
+            let mut counted = match idle.take() {
+                Some(counted) => counted,
+                None => self.fresh(&gone)?,
+            };
+            let end = match counted.worker.answer(&request, file, &gone) {
+                Ok(Answer::Undecodable(DecodeError::Unfinished)) => End::Unknown,
+                Ok(Answer::Undecodable(DecodeError::Crashed)) => End::Fault(DecodeError::Crashed),
+                Ok(Answer::Undecodable(error)) => {
+                    self.keep(counted);
+                    return Ok(Err(error));
+                }
+                // Its memory may be exhausted, so the next file gets another worker.
+                Ok(Answer::EngineFailed(stage)) => {
+                    drop(counted);
+                    self.start_one_more();
+                    return Err(EngineError::Failed(stage));
+                }
+                Ok(answer) => {
+                    self.keep(counted);
+                    return Ok(Ok(answer));
+                }
+                Err(Lost::Abandoned) => End::Abandoned,
+                Err(Lost::Ended(status)) => status.and_then(fault_of_exit).map_or(End::Unknown, End::Fault),
+            };
+            drop(counted);
+            if !matches!(end, End::Abandoned) {
+                metrics::counter!("bonafide_engine_worker_crashes_total").increment(1);
+            }
+            match what_next(end, earlier.take(), was_idle) {
+                Next::Again(fault) => earlier = fault,
+                Next::Refuse(fault) => {
+                    self.start_one_more();
+                    return Ok(Err(fault));
+                }
+                Next::Give(error) => {
+                    self.start_one_more();
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Puts a worker back for the next file, or replaces it if it is worn.
+    fn keep(&self, counted: Counted) {
+        if counted.worker.is_worn() {
+            drop(counted);
+            self.start_one_more();
+            return;
+        }
+        let mut idle = self.0.idle();
+        if idle.len() < self.0.settings.most {
+            idle.push(counted);
+        }
+    }
+
+    /// Starts a worker and waits for it.
+    fn fresh(&self, gone: &Gone) -> Result<Counted, EngineError> {
+        self.0.knowledge().workers += 1;
+        let place = Place(Arc::downgrade(&self.0));
+        if gone() {
+            return Err(EngineError::Abandoned);
+        }
+        let started = Worker::start(&self.0.settings, gone);
+        let mut knowledge = self.0.knowledge();
+        let worker = match started {
+            Err(NotStarted::Abandoned) => return Err(EngineError::Abandoned),
+            Err(NotStarted::Broken(reason)) => {
+                tracing::error!("an engine worker cannot start: {reason}");
+                // One worker that does not start says nothing about those that run.
+                if knowledge.workers == 1 || !matches!(knowledge.last, Some(Ok(_))) {
+                    knowledge.last = Some(Err(reason.clone()));
+                }
+                Err(EngineError::Unavailable(reason))
+            }
+            Ok((worker, engines)) => {
+                knowledge.last = Some(Ok(engines));
+                Ok(Counted {
+                    worker,
+                    _place: place,
+                })
+            }
+        };
+        drop(knowledge);
+        self.0.changed.notify_all();
+        worker
+    }
+
+    /// Starts a worker in the background for the next file, if there are too few.
+    fn start_one_more(&self) {
+        if self.0.knowledge().workers >= self.0.settings.most {
+            return;
+        }
+        let workers = self.clone();
+        let started = thread::Builder::new().spawn(move || {
+            if let Ok(counted) = workers.fresh(&never()) {
+                workers.keep(counted);
+            }
+        });
+        if let Err(error) = started {
+            let reason = format!("no thread can be started: {error}");
+            tracing::error!("an engine worker cannot start: {reason}");
+            self.0.knowledge().last.get_or_insert(Err(reason));
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+impl Shared {
+    fn idle(&self) -> MutexGuard<'_, Vec<Counted>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
+        self.knowledge.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a worker ended without an answer that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum End {
+    /// The file caused it.
+    Fault(DecodeError),
+    /// It was killed from outside, or did not end in time.
+    Unknown,
+    /// It was killed because the caller has gone.
+    Abandoned,
+}
+
+/// What follows from a worker's end.
+#[derive(Debug)]
+enum Next {
+    /// Give the file to a fresh worker. The fault is what the file caused so far.
+    Again(Option<DecodeError>),
+    /// Refuse the file.
+    Refuse(DecodeError),
+    /// Answer that the engines could not finish.
+    Give(EngineError),
+}
+
+/// A file is refused for a fault that it caused twice. After an unknown end only a worker that was idle before
+/// is replaced once, because it may have been killed for reasons unrelated to this file.
+fn what_next(end: End, earlier: Option<DecodeError>, was_idle: bool) -> Next {
+    match end {
+        End::Fault(fault) if earlier.is_some() => Next::Refuse(fault),
+        End::Fault(fault) => Next::Again(Some(fault)),
+        End::Unknown if was_idle => Next::Again(None),
+        End::Unknown => Next::Give(EngineError::Lost),
+        End::Abandoned => Next::Give(EngineError::Abandoned),
+    }
+}
+
+/// What the end of a worker proves about its file. The worker ends itself when memory runs out or its code
+/// fails, and the operating system ends it when its processor time is used up. Any other end comes from
+/// outside and proves nothing.
+fn fault_of_exit(status: ExitStatus) -> Option<DecodeError> {
+    let signal = status.signal()?;
+    if signal == Signal::XCPU.as_raw() {
+        return Some(DecodeError::TooMuchWork);
+    }
+    let own = [
+        Signal::ABORT,
+        Signal::SEGV,
+        Signal::BUS,
+        Signal::ILL,
+        Signal::FPE,
+        Signal::TRAP,
+        Signal::SYS,
+    ];
+    own.iter()
+        .any(|own| own.as_raw() == signal)
+        .then_some(DecodeError::Crashed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_file_does_to_its_worker_is_a_fault_of_the_file() {
+        for (signal, expected) in [
+            (Signal::XCPU, Some(DecodeError::TooMuchWork)),
+            (Signal::ABORT, Some(DecodeError::Crashed)),
+            (Signal::SEGV, Some(DecodeError::Crashed)),
+            (Signal::BUS, Some(DecodeError::Crashed)),
+            (Signal::KILL, None),
+            (Signal::TERM, None),
+            (Signal::INT, None),
+            (Signal::HUP, None),
+        ] {
+            let status = ExitStatus::from_raw(signal.as_raw());
+            assert_eq!(fault_of_exit(status), expected, "{signal:?}");
+        }
+        for code in [0, 1, 127] {
+            assert_eq!(fault_of_exit(ExitStatus::from_raw(code << 8)), None, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_refused_for_what_it_causes_twice() {
+        use DecodeError::{Crashed, TooMuchWork};
+        let cases = [
+            (End::Fault(Crashed), None, true, "Again(Some(Crashed))"),
+            (End::Fault(TooMuchWork), None, false, "Again(Some(TooMuchWork))"),
+            (
+                End::Fault(TooMuchWork),
+                Some(TooMuchWork),
+                false,
+                "Refuse(TooMuchWork)",
+            ),
+            (End::Fault(Crashed), Some(TooMuchWork), false, "Refuse(Crashed)"),
+            (End::Unknown, None, true, "Again(None)"),
+            (End::Unknown, None, false, "Give(Lost)"),
+            (End::Unknown, Some(Crashed), false, "Give(Lost)"),
+            (End::Abandoned, None, true, "Give(Abandoned)"),
+        ];
+        for (end, earlier, was_idle, expected) in cases {
+            let shown = format!("{end:?} {earlier:?} {was_idle}");
+            assert_eq!(
+                format!("{:?}", what_next(end, earlier, was_idle)),
+                expected,
+                "{shown}"
+            );
+        }
+    }
+}

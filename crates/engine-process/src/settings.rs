@@ -1,0 +1,30 @@
+//! How a server starts its engine workers, and what it knows about them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How workers are started.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The program, which knows the command `engine-worker`.
+    pub program: PathBuf,
+    /// The folder of the models, if it is not the usual one.
+    pub models: Option<PathBuf>,
+    /// Processor time for decoding one file, in whole seconds.
+    pub decoding: Duration,
+    /// Keep at most this many workers.
+    pub most: usize,
+    /// Work even if a required wall is missing.
+    pub weak_sandbox: bool,
+    /// Start the first worker when the first file needs one.
+    pub on_demand: bool,
+}
+
+/// The engines as a server knows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Engines {
+    /// The version of the model that embeds faces.
+    pub face_model: String,
+    /// Every wall that is not up around the workers, as `NAME: REASON`.
+    pub missing_walls: Vec<String>,
+}

@@ -1,0 +1,250 @@
+//! The child's side: `bonafide engine-worker`.
+//!
+//! The order is decisive. The walls are built while the process has one thread; the runtime and the models are
+//! loaded behind them, and the runtime starts threads; then the system calls are closed; then the first file
+//! arrives.
+
+use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use documents::{DocumentEngine, ReadHints};
+use faces::{FaceEngine, FaceReading, PictureKind};
+use imaging::{DecodeError, Decoded, Picture, encode_jpeg};
+use inference::Models;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+use sandbox::{Plan, Walls};
+
+use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage, Timings};
+use crate::limits::{MEMORY, READING};
+use crate::protocol::{self, Answer, Greeting, ProtocolError, Request, Task};
+
+/// What the kernel says about the processor.
+const PROCESSOR: [&str; 2] = ["/proc/cpuinfo", "/sys/devices/system/cpu"];
+
+/// What a worker is started with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder of the models; searched for if it is not given.
+    pub models: Option<PathBuf>,
+    /// Work even if a required wall is missing.
+    pub weak_sandbox: bool,
+}
+
+/// Builds the walls, loads the models and answers requests from stdin until it ends.
+///
+/// # Errors
+/// Fails if a pipe breaks or a request is malformed.
+pub fn run(options: &Options) -> io::Result<()> {
+    // When memory runs out, the kernel should end a worker before the server.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "500");
+    let folder = inference::find_models_dir(options.models.as_deref());
+    // The runtime needs libraries of the system, and looks at the processor's features.
+    let mut readable = sandbox::library_folders();
+    readable.extend(PROCESSOR.map(PathBuf::from));
+    readable.extend(folder.clone());
+    let mut walls = Walls::build(&Plan {
+        memory: MEMORY,
+        readable,
+    });
+    let engines = Engines::load(folder.as_deref());
+    end_with_parent()?;
+    walls.close();
+    let greeting = Greeting {
+        face_model: match &engines {
+            Ok(engines) => Ok(engines.faces.embedding_version().to_owned()),
+            Err(reason) => Err(reason.clone()),
+        },
+        walls,
+    };
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    protocol::write_greeting(&mut output, &greeting).map_err(io::Error::other)?;
+    let open = greeting.walls.missing_required().next().is_some() && !options.weak_sandbox;
+    match engines {
+        Ok(engines) if !open => serve(&engines, &mut input, &mut output).map_err(io::Error::other),
+        _ => Ok(()),
+    }
+}
+
+/// Builds all walls and writes a [`Greeting`] without models to stdout, for checks of the machine.
+///
+/// # Errors
+/// Fails if stdout is closed.
+pub fn check_walls() -> io::Result<()> {
+    let mut walls = Walls::build(&Plan {
+        memory: MEMORY,
+        readable: Vec::new(),
+    });
+    walls.close();
+    let greeting = Greeting {
+        walls,
+        face_model: Err("no model was asked for".into()),
+    };
+    protocol::write_greeting(&mut io::stdout().lock(), &greeting).map_err(io::Error::other)
+}
+
+struct Engines {
+    documents: DocumentEngine,
+    faces: FaceEngine,
+}
+
+impl Engines {
+    fn load(folder: Option<&Path>) -> Result<Self, String> {
+        let folder = folder.ok_or(
+            "no model folder found in BONAFIDE_MODELS, next to the program or at ./models; `make models` downloads the models",
+        )?;
+        let load = || -> Result<Self, Box<dyn std::error::Error>> {
+            let models = Arc::new(Models::open(folder, 1)?);
+            models.warm_up()?;
+            Ok(Engines {
+                documents: DocumentEngine::new(Arc::clone(&models))?,
+                faces: FaceEngine::new(models),
+            })
+        };
+        load().map_err(|error| format!("the models cannot be used: {error}"))
+    }
+}
+
+/// Ends this process when the parent's end of stdin is closed, also while it works.
+fn end_with_parent() -> io::Result<()> {
+    thread::Builder::new().name("parent".into()).spawn(|| {
+        let stdin = io::stdin();
+        loop {
+            // Without requested events, only the end of the connection is reported.
+            let mut watched = [PollFd::new(&stdin, PollFlags::empty())];
+            let ended = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+            if poll(&mut watched, None) != Err(Errno::INTR) && watched[0].revents().intersects(ended) {
+                // The runtime's destructors must not run while another thread is inside it.
+                std::process::abort();
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Answers requests until the input ends, or until a file left a thread or an engine in an unknown state.
+fn serve(engines: &Engines, input: &mut impl Read, output: &mut impl Write) -> Result<(), ProtocolError> {
+    while let Some((request, file)) = protocol::read_request(input)? {
+        // A panic is a defect that the file triggers.
+        let answer = catch_unwind(AssertUnwindSafe(|| engines.answer(&request, &file)))
+            .unwrap_or(Ok(Answer::Undecodable(DecodeError::Crashed)))?;
+        protocol::write_answer(output, &answer)?;
+        if matches!(
+            answer,
+            Answer::Undecodable(DecodeError::Unfinished | DecodeError::Crashed)
+        ) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl Engines {
+    fn answer(&self, request: &Request, file: &[u8]) -> io::Result<Answer> {
+        let mut clock = StageClock::default();
+        limit_processor(request.limits.processor)?;
+        let decoded = match clock.time(Stage::Decode, || imaging::decode(file, &request.limits)) {
+            Ok(decoded) => decoded,
+            Err(error) => return Ok(Answer::Undecodable(error)),
+        };
+        limit_processor(READING)?;
+        let answer = match request.task {
+            Task::Check => Ok(Answer::Checked(PictureInfo::of(&decoded))),
+            Task::Show { max_side, quality } => Ok(shown(decoded, max_side, quality)),
+            Task::Selfie => self.selfie(&decoded, clock),
+            Task::Document { hints, faces } => self.document(&decoded, &hints, faces, clock),
+        };
+        Ok(answer.unwrap_or_else(Answer::EngineFailed))
+    }
+
+    fn selfie(&self, decoded: &Decoded, mut clock: StageClock) -> Result<Answer, Stage> {
+        let picture = &decoded.picture;
+        let faces = self.find_faces(picture, PictureKind::Selfie, &mut clock)?;
+        let liveness = faces
+            .main()
+            .is_some()
+            .then(|| clock.time(Stage::Liveness, || self.faces.liveness(picture, &faces)));
+        Ok(Answer::Selfie(Box::new(SelfiePicture {
+            info: PictureInfo::of(decoded),
+            faces,
+            liveness,
+            timing_ms: clock.0,
+        })))
+    }
+
+    fn document(
+        &self,
+        decoded: &Decoded,
+        hints: &ReadHints,
+        faces: bool,
+        mut clock: StageClock,
+    ) -> Result<Answer, Stage> {
+        let picture = &decoded.picture;
+        let mut reading = clock
+            .time(Stage::Read, || self.documents.read(picture, hints))
+            .map_err(|_| Stage::Read)?;
+        reading.timing_ms.clear();
+        let faces = faces
+            .then(|| self.find_faces(picture, PictureKind::Document, &mut clock))
+            .transpose()?;
+        Ok(Answer::Document(Box::new(DocumentPicture {
+            info: PictureInfo::of(decoded),
+            reading,
+            faces,
+            timing_ms: clock.0,
+        })))
+    }
+
+    fn find_faces(
+        &self,
+        picture: &Picture,
+        kind: PictureKind,
+        clock: &mut StageClock,
+    ) -> Result<FaceReading, Stage> {
+        clock
+            .time(Stage::Faces, || self.faces.analyse(picture, kind))
+            .map_err(|_| Stage::Faces)
+    }
+}
+
+fn shown(decoded: Decoded, max_side: u32, quality: u8) -> Answer {
+    let info = PictureInfo::of(&decoded);
+    match encode_jpeg(&decoded.picture.reduced(max_side), quality) {
+        Some(jpeg) => Answer::Shown(ShownPicture { info, jpeg }),
+        None => Answer::Undecodable(DecodeError::Damaged),
+    }
+}
+
+/// Milliseconds per stage.
+#[derive(Default)]
+struct StageClock(Timings);
+
+impl StageClock {
+    fn time<T>(&mut self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let done = work();
+        *self.0.entry(stage).or_default() += started.elapsed().as_secs_f64() * 1_000.0;
+        done
+    }
+}
+
+/// Allows this process `more` processor time from now on; the operating system ends it with SIGXCPU beyond
+/// that. Unlike elapsed time, processor time does not grow while other processes run.
+fn limit_processor(more: Duration) -> io::Result<()> {
+    let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or(0);
+    let most = used + 1 + more.as_secs().max(1);
+    let maximum = getrlimit(Resource::Cpu).maximum;
+    Ok(setrlimit(
+        Resource::Cpu,
+        Rlimit {
+            current: Some(maximum.map_or(most, |maximum| most.min(maximum))),
+            maximum,
+        },
+    )?)
+}

@@ -1,0 +1,190 @@
+//! The walls by name, their order, and which of them are up.
+
+use std::path::PathBuf;
+
+use rustix::thread::{CapabilitySet, CapabilitySets};
+use serde::{Deserialize, Serialize};
+
+use crate::{descriptors, filesystem, limits, namespaces, system_calls};
+
+/// One wall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Wall {
+    /// Limits on memory, written files, core dumps and open files (setrlimit(2)).
+    Limits,
+    /// No descriptor but stdin, stdout and stderr.
+    Descriptors,
+    /// No environment variable.
+    Environment,
+    /// No capability (capabilities(7)), and none can be gained by starting a program (`PR_SET_NO_NEW_PRIVS`).
+    Privileges,
+    /// Only the system calls that computing needs (seccomp(2)).
+    SystemCalls,
+    /// Only the named files and folders can be opened, and only to read them (landlock(7)).
+    Files,
+    /// A network namespace without any interface, in a user namespace of its own (namespaces(7)).
+    Network,
+}
+
+impl Wall {
+    /// Every wall, in the order in which they are built.
+    pub const ALL: [Wall; 7] = [
+        Wall::Descriptors,
+        Wall::Environment,
+        Wall::Limits,
+        Wall::Network,
+        Wall::Privileges,
+        Wall::Files,
+        Wall::SystemCalls,
+    ];
+
+    /// The wall's name for people, such as `system calls`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Wall::Limits => "limits",
+            Wall::Descriptors => "descriptors",
+            Wall::Environment => "environment",
+            Wall::Privileges => "privileges",
+            Wall::SystemCalls => "system calls",
+            Wall::Files => "files",
+            Wall::Network => "network",
+        }
+    }
+
+    /// Whether a process must not work without the wall. Kernels and containers often withhold the other two;
+    /// without them, the wall of system calls still refuses files and sockets.
+    pub fn is_required(self) -> bool {
+        !matches!(self, Wall::Files | Wall::Network)
+    }
+}
+
+/// A wall, and why it is not up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WallState {
+    /// The wall.
+    pub wall: Wall,
+    /// Why it is not up; `None` if it is.
+    pub fault: Option<String>,
+}
+
+/// What a process needs inside its walls.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The most address space, in bytes.
+    pub memory: u64,
+    /// Files and folders that it reads before [`Walls::close`].
+    pub readable: Vec<PathBuf>,
+}
+
+/// The state of every wall.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Walls(Vec<WallState>);
+
+impl Walls {
+    /// Builds every wall but the last around this process, which must have one thread and may have no use for
+    /// its open descriptors. A wall that cannot be built is left out and says why.
+    pub fn build(plan: &Plan) -> Self {
+        let mut walls = Walls(Vec::new());
+        walls.add(Wall::Descriptors, descriptors::close_all());
+        walls.add(Wall::Environment, environment());
+        walls.add(Wall::Limits, limits::set(plan.memory));
+        let network = namespaces::leave().and_then(|()| limits::set_threads());
+        walls.add(Wall::Network, network);
+        walls.add(Wall::Privileges, privileges());
+        walls.add(Wall::Files, filesystem::allow_only(&plan.readable));
+        walls
+    }
+
+    /// Builds the last wall around all threads of this process.
+    pub fn close(&mut self) {
+        self.add(Wall::SystemCalls, system_calls::allow_few());
+    }
+
+    /// Every wall that was built or tried.
+    pub fn states(&self) -> &[WallState] {
+        &self.0
+    }
+
+    /// Every required wall that is not up, with the reason.
+    pub fn missing_required(&self) -> impl Iterator<Item = &WallState> {
+        self.0
+            .iter()
+            .filter(|state| state.fault.is_some() && state.wall.is_required())
+    }
+
+    /// Every wall that is not up, with the reason.
+    pub fn missing(&self) -> impl Iterator<Item = &WallState> {
+        self.0.iter().filter(|state| state.fault.is_some())
+    }
+
+    fn add(&mut self, wall: Wall, built: Result<(), String>) {
+        self.0.push(WallState {
+            wall,
+            fault: built.err(),
+        });
+    }
+}
+
+impl From<Vec<WallState>> for Walls {
+    fn from(states: Vec<WallState>) -> Self {
+        Walls(states)
+    }
+}
+
+/// Checks that the parent gave no environment. A process cannot erase what it was started with, because the
+/// kernel keeps it readable.
+fn environment() -> Result<(), String> {
+    match std::env::vars_os().count() {
+        0 => Ok(()),
+        given => Err(format!("the process was started with {given} variables")),
+    }
+}
+
+/// Gives up every capability, also those over a user namespace of its own, and the way to regain them.
+fn privileges() -> Result<(), String> {
+    rustix::thread::set_no_new_privs(true)
+        .and_then(|()| {
+            let none = CapabilitySet::empty();
+            rustix::thread::set_capabilities(
+                None,
+                CapabilitySets {
+                    effective: none,
+                    permitted: none,
+                    inheritable: none,
+                },
+            )
+        })
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_wall_counts_only_if_it_is_required() {
+        let walls = Walls(
+            Wall::ALL
+                .map(|wall| WallState {
+                    wall,
+                    fault: Some("no".into()),
+                })
+                .to_vec(),
+        );
+        let required: Vec<_> = walls
+            .missing_required()
+            .map(|state| state.wall.as_str())
+            .collect();
+        assert_eq!(
+            required,
+            [
+                "descriptors",
+                "environment",
+                "limits",
+                "privileges",
+                "system calls"
+            ]
+        );
+        assert_eq!(walls.missing().count(), Wall::ALL.len());
+    }
+}
