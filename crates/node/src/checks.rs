@@ -8,7 +8,7 @@ use sanctions::{ListStatus, StoreError};
 use serde::{Deserialize, Serialize};
 use store::{Db, Objects};
 
-use crate::config::ServeConfig;
+use crate::config::{DataConfig, ServeConfig};
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,10 +214,14 @@ pub async fn faces(db: &Db, model: &str) -> Check {
 }
 
 /// Checks that other users cannot read the master key.
-pub fn keys(file: &Path) -> Check {
+pub fn keys(config: &DataConfig) -> Check {
     use std::os::unix::fs::PermissionsExt;
+    if config.master_key_command.is_some() {
+        return Check::ok("keys", "printed by --master-key-command");
+    }
+    let file = config.master_key_file();
     let readable_by_others =
-        std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
+        std::fs::metadata(&file).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
     if readable_by_others {
         Check::bad(
             "keys",

@@ -31,6 +31,16 @@ pub struct DataConfig {
     /// from the backups.
     #[arg(long, env = "BONAFIDE_MASTER_KEY", global = true)]
     pub master_key: Option<PathBuf>,
+    /// A command that prints the master keys, instead of a file: a key management system's or a hardware
+    /// module's. `bonafide keys generate` prints the first ones.
+    #[arg(
+        long,
+        env = "BONAFIDE_MASTER_KEY_COMMAND",
+        global = true,
+        hide_env_values = true,
+        conflicts_with = "master_key"
+    )]
+    pub master_key_command: Option<String>,
     /// Hours after which an imported sanctions list is too old for screening; 0 turns this check off.
     #[arg(long, env = "BONAFIDE_LIST_MAX_AGE_HOURS", default_value_t = 24 * 30, global = true)]
     pub list_max_age_hours: u64,

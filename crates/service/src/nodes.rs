@@ -107,11 +107,7 @@ pub async fn report(app: &Shared) -> Report {
                 Err(reason) => Check::bad("lists", reason),
                 Ok(_) => checks::lists(status),
             };
-            let found = vec![
-                lists,
-                checks::keys(&data.master_key_file()),
-                checks::disk(&data.data),
-            ];
+            let found = vec![lists, checks::keys(data), checks::disk(&data.data)];
             (found, digests)
         };
         tokio::time::timeout(FOLDER_WITHIN, tokio::task::spawn_blocking(look))

@@ -30,9 +30,6 @@ use crate::Scope;
 use crate::error::Error;
 use crate::files;
 
-/// The largest key file in bytes, enough for thousands of master keys.
-const MAX_FILE: u64 = 1 << 20;
-
 /// The master keys and the root of all keyed hashes, from one small file. Losing the file loses every
 /// person's data.
 pub struct Keyring {
@@ -78,7 +75,10 @@ const NOTE: &str =
     "Bonafide's master keys. Back this file up apart from the database: without it nothing opens.";
 
 impl Keyring {
-    /// A keyring in memory only, for tests.
+    /// The largest key file in bytes, enough for thousands of master keys.
+    pub const MAX_LENGTH: u64 = 1 << 20;
+
+    /// A new keyring, in memory only.
     #[must_use]
     pub fn generate() -> Self {
         Self {
@@ -120,25 +120,61 @@ impl Keyring {
             _ => not_read(path, &error),
         })?;
         let mut text = Zeroizing::new(String::new());
-        let read = opened.take(MAX_FILE + 1).read_to_string(&mut text);
-        let length = read.map_err(|error| not_read(path, &error))?;
-        if length as u64 > MAX_FILE {
-            return Err(unusable(path, "it is too large for a key file".into()));
+        let read = opened.take(Self::MAX_LENGTH + 1).read_to_string(&mut text);
+        read.map_err(|error| not_read(path, &error))?;
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    /// Reads a keyring from the text of its file. `name` says where the text comes from, for errors.
+    ///
+    /// # Errors
+    /// [`Error::Keyring`] if the text is no keyring. It contains nothing of the text.
+    pub fn parse(text: &str, name: &str) -> Result<Self, Error> {
+        let length = text.len();
+        if length as u64 > Self::MAX_LENGTH {
+            return Err(unusable(name, "it is too large for a key file".into()));
         }
         if text.is_empty() {
-            return Err(unusable(path, "it is empty".into()));
+            return Err(unusable(name, "it is empty".into()));
         }
         if text.bytes().all(|byte| byte == 0) {
-            return Err(unusable(path, "it contains only zeros".into()));
+            return Err(unusable(name, "it contains only zeros".into()));
         }
         // serde_json's texts quote the offending input, which may be a key.
-        let file: KeyringFile = serde_json::from_str(&text).map_err(|error| {
+        let file: KeyringFile = serde_json::from_str(text).map_err(|error| {
             let line = error.line();
             let reason =
                 format!("it has {length} bytes, but it is not a key file, or a damaged one (line {line})");
-            unusable(path, reason)
+            unusable(name, reason)
         })?;
-        Self::from_file(file).map_err(|reason| unusable(path, reason))
+        Self::from_file(file).map_err(|reason| unusable(name, reason))
+    }
+
+    /// The text of the keyring's file. It contains the keys.
+    ///
+    /// # Errors
+    /// Fails only if memory runs out.
+    pub fn to_text(&self) -> std::io::Result<Zeroizing<String>> {
+        let file = KeyringFile {
+            note: NOTE.into(),
+            masters: self
+                .masters
+                .iter()
+                .map(|key| MasterEntry {
+                    id: key.id,
+                    key: BASE64.encode(key.bytes.as_slice()),
+                })
+                .collect(),
+            hash_root: BASE64.encode(self.hash_root.as_slice()),
+        };
+        Ok(Zeroizing::new(serde_json::to_string_pretty(&file)?))
+    }
+
+    /// The keyring with a new master key in front of the others.
+    #[must_use]
+    pub fn with_new_master(mut self) -> Self {
+        self.masters.insert(0, DataKey::generate());
+        self
     }
 
     fn from_file(file: KeyringFile) -> Result<Self, String> {
@@ -172,8 +208,7 @@ impl Keyring {
         // The file is replaced, so its folder is locked instead.
         let lock = fs::File::open(folder_of(path)).map_err(failed)?;
         lock.lock().map_err(failed)?;
-        let mut keyring = Self::open(path)?;
-        keyring.masters.insert(0, DataKey::generate());
+        let keyring = Self::open(path)?.with_new_master();
         keyring.write(path, Replace::Yes).map_err(failed)?;
         Ok(keyring)
     }
@@ -181,19 +216,7 @@ impl Keyring {
     /// Writes a temporary file beside the final one and moves it there, so no process ever reads a
     /// half-written keyring.
     fn write(&self, path: &Path, replace: Replace) -> std::io::Result<()> {
-        let file = KeyringFile {
-            note: NOTE.into(),
-            masters: self
-                .masters
-                .iter()
-                .map(|key| MasterEntry {
-                    id: key.id,
-                    key: BASE64.encode(key.bytes.as_slice()),
-                })
-                .collect(),
-            hash_root: BASE64.encode(self.hash_root.as_slice()),
-        };
-        let text = Zeroizing::new(serde_json::to_string_pretty(&file)?);
+        let text = self.to_text()?;
         files::create_folder(folder_of(path))?;
         let beside = path.with_extension(format!("new-{}", hex::encode(random::<8>())));
         let mut out = fs::OpenOptions::new()
@@ -294,9 +317,9 @@ fn folder_of(path: &Path) -> &Path {
 /// The fix for a file with wrong content.
 const COPY: &str = "Copy the file from your backup or from another node";
 
-fn unusable(path: &Path, reason: String) -> Error {
+fn unusable(name: &str, reason: String) -> Error {
     Error::Keyring {
-        path: path.display().to_string(),
+        path: name.to_owned(),
         reason,
         fix: COPY,
     }

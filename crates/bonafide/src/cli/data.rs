@@ -10,6 +10,8 @@ use service::config::DataConfig;
 use service::master_keys;
 use store::{Db, Error, Keyring, KeyringOrigin, Objects, Options, Schema, installation};
 
+use super::key_command;
+
 /// The database, opened with its keyring, and the object store.
 pub(crate) struct Data {
     pub(crate) db: Db,
@@ -58,7 +60,11 @@ pub(super) async fn existing_keyring(
     inspection: Inspection,
 ) -> anyhow::Result<(Arc<Keyring>, Option<Db>)> {
     let path = config.master_key_file();
-    let keyring = match Keyring::open(&path) {
+    let opened = match &config.master_key_command {
+        Some(command) => Keyring::parse(&key_command::printed(command)?, key_command::NAME),
+        None => Keyring::open(&path),
+    };
+    let keyring = match opened {
         Ok(keyring) => Arc::new(keyring),
         Err(Error::NoKeyring { .. }) if inspection.exists => bail!(
             "the master key {} is missing, but the database holds an installation. Nothing was created. \
@@ -84,10 +90,17 @@ pub(super) async fn existing_keyring(
     Ok((keyring, Some(db)))
 }
 
+/// How messages name the master key.
+pub(super) fn name_of_key(config: &DataConfig) -> String {
+    match config.master_key_command {
+        Some(_) => key_command::NAME.to_owned(),
+        None => config.master_key_file().display().to_string(),
+    }
+}
+
 /// Why the key file cannot be used, and how to fix that.
 fn refusal(config: &DataConfig, error: Error) -> anyhow::Error {
-    let path = config.master_key_file();
-    let path = path.display();
+    let path = name_of_key(config);
     match error {
         Error::ForeignKey => anyhow!(
             "the master key {path} does not belong to this database. Nothing was changed. Copy this installation's key file from your \

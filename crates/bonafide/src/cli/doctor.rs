@@ -147,7 +147,7 @@ async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
 /// Checks the database and its key. Returns the database if it can be used with the key.
 async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<Check>) -> Option<Db> {
     let (database, key) = ("database", "keys");
-    let file = data.master_key_file();
+    let file = data::name_of_key(data);
     let inspection = match data::inspect(data).await {
         Ok(inspection) => inspection,
         Err(error) => {
@@ -182,14 +182,14 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
         Ok((_, None)) => {
             found.push(Check::attention(
                 key,
-                format!("{} is there, and no database that it belongs to", file.display()),
+                format!("{file} is there, and no database that it belongs to"),
             ));
             return None;
         }
         Err(error) if matches!(error.downcast_ref(), Some(Error::NoKeyring { .. })) => {
             found.push(Check::attention(
                 key,
-                format!("there is no {}: the first start makes it", file.display()),
+                format!("there is no {file}: the first start makes it"),
             ));
             return None;
         }
@@ -199,13 +199,12 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
         }
     };
     found.push(match count_unopened_keys(&db, exists).await {
-        Ok(0) => checks::keys(&file),
+        Ok(0) => checks::keys(data),
         Ok(accounts) => Check::bad(
             key,
             format!(
-                "{} belongs to this database, but was not used to encrypt the keys of all accounts (accounts affected: {accounts}). \
-                 Find the other key file, or create these accounts again",
-                file.display()
+                "the master key {file} belongs to this database, but was not used to encrypt the keys of all accounts (accounts affected: {accounts}). \
+                 Find the other key file, or create these accounts again"
             ),
         ),
         Err(error) => Check::bad(key, error.to_string()),

@@ -36,6 +36,8 @@ const COMMANDS: &[Row] = &[
     ("merchant keys", &[]),
     ("merchant list", &[]),
     ("merchant show", &[]),
+    // It prints keys of no installation.
+    ("keys generate", &[]),
     ("keys rotate", &[]),
     ("keys rewrap", &[]),
     // Wallet scores decide about no applicant.

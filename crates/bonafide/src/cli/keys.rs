@@ -10,6 +10,7 @@ use service::nodes::SILENT_MS;
 use store::{Db, Keyring, nodes};
 
 use super::data;
+use super::key_command;
 use super::output::print_line;
 use super::runtime::block_on;
 
@@ -24,8 +25,11 @@ pub(crate) struct KeysCommand {
 
 #[derive(Subcommand)]
 enum Action {
+    /// Print new master keys, for the system whose `--master-key-command` prints them later. They belong to no
+    /// installation yet.
+    Generate,
     /// Step 1: add a new master key to the key file. All data stays readable. Then back up the file and
-    /// restart every server.
+    /// restart every server. With `--master-key-command`, this prints the new keys instead.
     Rotate,
     /// Step 2, after every server was restarted: rewrap all account and staff keys with the newest master
     /// key.
@@ -37,10 +41,14 @@ enum Action {
 }
 
 pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
+    if matches!(command.action, Action::Generate) {
+        return print_line(&Keyring::generate().to_text()?);
+    }
     block_on(async {
         // Opening the data refuses a key file that does not belong to the database before it is changed.
         let db = data::open(&command.data).await?.db;
         match command.action {
+            Action::Generate => Ok(()),
             Action::Rotate => rotate(&command.data, &db).await,
             Action::Rewrap { force } => rewrap(&db, force).await,
         }
@@ -48,16 +56,27 @@ pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
 }
 
 async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
+    if let Some(command) = &config.master_key_command {
+        let keyring = Keyring::parse(&key_command::printed(command)?, key_command::NAME)?.with_new_master();
+        record_rotation(db, &keyring).await?;
+        eprintln!(
+            "These keys contain a new master key. Store them where --master-key-command reads them, restart every server; then run `bonafide keys rewrap`."
+        );
+        return print_line(&keyring.to_text()?);
+    }
     let file = config.master_key_file();
-    let rotated = Keyring::rotate(&file)?.fingerprint();
-    master_keys::record_rotation(db, &rotated)
-        .await
-        .context("the key file has a new master key, but the operator audit trail has no row for it")?;
+    record_rotation(db, &Keyring::rotate(&file)?).await?;
     eprintln!(
         "A new master key was added to {0}.\nBack {0} up now, copy it to every node, restart every server; then run `bonafide keys rewrap`.",
         file.display()
     );
     print_line(&json!({"rotated": true}).to_string())
+}
+
+async fn record_rotation(db: &Db, rotated: &Keyring) -> anyhow::Result<()> {
+    master_keys::record_rotation(db, &rotated.fingerprint())
+        .await
+        .context("there is a new master key, but the operator audit trail has no row for it")
 }
 
 async fn rewrap(db: &Db, force: bool) -> anyhow::Result<()> {

@@ -15,6 +15,7 @@ mod eval;
 mod faces;
 mod flow;
 mod generate;
+mod key_command;
 mod keys;
 mod labels;
 mod lists;

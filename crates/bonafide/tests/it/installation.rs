@@ -393,3 +393,65 @@ async fn doctor_names_the_settings_of_postgresql_that_lose_writes() {
     let said = command(dir.path(), &url, &["doctor"]).1;
     assert_eq!(look(&said), Vec::<String>::new(), "{said}");
 }
+
+on_both!(a_command_prints_the_master_key, |backend| {
+    let dir = tempfile::tempdir().unwrap();
+    let database = database(backend, dir.path()).await;
+    // Stands for a key management system.
+    let stored = tempfile::tempdir().unwrap();
+    let secret = stored.path().join("secret");
+    let print = format!("cat {}", secret.display());
+    let with = |command: &str| vec![("BONAFIDE_MASTER_KEY_COMMAND", command.to_owned())];
+    let run = |arguments: &[&str]| {
+        let output = program(&database, dir.path(), &with(&print))
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        output.stdout
+    };
+
+    std::fs::write(&secret, run(&["keys", "generate"])).unwrap();
+    let created = run(&["merchant", "create", "--name", "First", "--approved"]);
+    assert!(!key(dir.path()).exists(), "no file holds the key");
+    let first = std::fs::read_to_string(&secret).unwrap();
+    std::fs::write(&secret, run(&["keys", "rotate"])).unwrap();
+    let rotated = std::fs::read_to_string(&secret).unwrap();
+    assert!(
+        rotated.len() > first.len(),
+        "the old key is kept beside the new one"
+    );
+    run(&["keys", "rewrap"]);
+    run(&["audit", "verify"]);
+    let merchants = String::from_utf8(run(&["merchant", "list"])).unwrap();
+    assert!(!created.is_empty() && merchants.contains("First"), "{merchants}");
+
+    let other = stored.path().join("other");
+    std::fs::write(&other, run(&["keys", "generate"])).unwrap();
+    let old = stored.path().join("old");
+    std::fs::write(&old, first).unwrap();
+    for (command, reason) in [
+        (
+            format!("cat {}", other.display()),
+            "does not belong to this database",
+        ),
+        (format!("cat {}", old.display()), "is an older copy"),
+        ("echo no key".to_owned(), "is not a key file"),
+        ("true".to_owned(), "it is empty"),
+        (
+            "exit 4".to_owned(),
+            "--master-key-command failed (exit status: 4)",
+        ),
+    ] {
+        let output = program(&database, dir.path(), &with(&command))
+            .args(["merchant", "list"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && said.contains(reason),
+            "{command}: {said}"
+        );
+        assert!(!said.contains("hash_root"), "{command}: {said}");
+    }
+});

@@ -135,6 +135,23 @@ fn only_services_open_transactions() {
 }
 
 #[test]
+fn only_engine_workers_read_files() {
+    let engines = ["imaging::decode", "DocumentEngine", "FaceEngine", "Models::open"];
+    let serving = ["node", "service", "http-server", "api", "hosted-page", "portal"];
+    let mut found = Vec::new();
+    let mut read = 0;
+    for name in serving {
+        for file in sources(&root().join("crates").join(name).join("src")) {
+            read += 1;
+            let uses = engines.iter().filter(|engine| file.text.contains(*engine));
+            found.extend(uses.map(|engine| format!("{}: {engine}", file.path.display())));
+        }
+    }
+    assert!(read > 200, "{read}");
+    assert!(found.is_empty(), "ask `engine_process` instead: {found:#?}");
+}
+
+#[test]
 fn files_have_a_readable_length() {
     let mut long = Vec::new();
     for name in crates() {

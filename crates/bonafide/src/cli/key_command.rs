@@ -1,0 +1,92 @@
+//! The master keys from a command (`--master-key-command`): a key management system or a hardware security module
+//! prints them, so that no file holds them.
+//!
+//! The command's output never reaches a log or a message.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
+use store::Keyring;
+use zeroize::Zeroizing;
+
+/// How long the command may take.
+const WITHIN: Duration = Duration::from_secs(60);
+/// How messages name the source of the keys.
+pub(super) const NAME: &str = "that --master-key-command prints";
+
+/// Runs the command in a shell and returns its output. Its own messages on stderr go to this program's.
+pub(super) fn printed(command: &str) -> anyhow::Result<Zeroizing<String>> {
+    printed_within(command, WITHIN)
+}
+
+fn printed_within(command: &str, within: Duration) -> anyhow::Result<Zeroizing<String>> {
+    let mut child = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        // The shell may start further programs, which are ended with it.
+        .process_group(0)
+        .spawn()
+        .context("--master-key-command cannot be started")?;
+    let mut stdout = child
+        .stdout
+        .take()
+        .context("--master-key-command has no output")?;
+    let (sender, receiver) = channel();
+    thread::Builder::new().spawn(move || {
+        let mut text = Zeroizing::new(String::new());
+        let read = (&mut stdout)
+            .take(Keyring::MAX_LENGTH + 1)
+            .read_to_string(&mut text);
+        let _ = sender.send(read.map(|_| text));
+    })?;
+    let text = match receiver.recv_timeout(within) {
+        Ok(text) => text.context("the output of --master-key-command is not text")?,
+        Err(RecvTimeoutError::Timeout) => {
+            if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let _ = child.wait();
+            bail!(
+                "--master-key-command did not end within {} seconds: it must print the keys without asking for anything",
+                within.as_secs()
+            );
+        }
+        Err(RecvTimeoutError::Disconnected) => bail!("the output of --master-key-command cannot be read"),
+    };
+    let status = child
+        .wait()
+        .context("--master-key-command cannot be waited for")?;
+    if !status.success() {
+        bail!("--master-key-command failed ({status}); its own message, if any, is above");
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commands_output_is_read_and_its_failure_is_reported() {
+        let short = Duration::from_millis(100);
+        assert_eq!(*printed("printf key").unwrap(), "key");
+        for (command, within, expected) in [
+            ("printf secret; exit 3", WITHIN, "failed (exit status: 3)"),
+            ("sleep 600", short, "did not end within"),
+            ("printf '\\377'", WITHIN, "is not text"),
+        ] {
+            let error = format!("{:#}", printed_within(command, within).unwrap_err());
+            assert!(
+                error.contains(expected) && !error.contains("secret"),
+                "{command}: {error}"
+            );
+        }
+    }
+}
