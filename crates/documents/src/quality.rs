@@ -45,7 +45,7 @@ const ISSUES: [(&str, &str); 5] = [
 ];
 
 impl QualityIssue {
-    /// Whether this crate can make the issue. One from another process may contain any text.
+    /// Whether this crate can produce this issue. Issues from another process may contain any text.
     pub fn is_known(&self) -> bool {
         ISSUES.contains(&(&*self.code, &*self.advice))
     }

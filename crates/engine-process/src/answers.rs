@@ -92,7 +92,7 @@ pub struct DocumentPicture {
     pub timing_ms: Timings,
 }
 
-/// A picture for a person's eyes.
+/// A picture for reviewers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownPicture {
     /// The picture.
@@ -192,8 +192,8 @@ impl Plausible for SelfiePicture {
     fn is_plausible(&self, bounds: Bounds<'_>) -> bool {
         self.info.is_plausible(bounds)
             && self.faces.is_plausible(bounds)
-            && self.liveness.as_ref().is_none_or(Liveness::is_known)
-            && are_times(&self.timing_ms)
+            && self.liveness.as_ref().is_none_or(Liveness::is_plausible)
+            && are_plausible_timings(&self.timing_ms)
     }
 }
 
@@ -221,11 +221,11 @@ impl Plausible for DocumentPicture {
             && reading.timing_ms.is_empty()
             && margin.is_none_or(|margin| !margin.is_nan())
             && self.faces.as_ref().is_none_or(|faces| faces.is_plausible(bounds))
-            && are_times(&self.timing_ms)
+            && are_plausible_timings(&self.timing_ms)
     }
 }
 
-fn are_times(timing_ms: &Timings) -> bool {
+fn are_plausible_timings(timing_ms: &Timings) -> bool {
     timing_ms.values().all(|time| time.is_finite() && *time >= 0.0)
 }
 

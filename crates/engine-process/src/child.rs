@@ -18,11 +18,11 @@ use crate::settings::{Engines, Settings};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Says whether the caller of some work has gone.
-pub(crate) type Gone = Arc<dyn Fn() -> bool + Send + Sync>;
+pub(crate) type CallerGone = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Why a worker gave no answer. It has ended.
 #[derive(Debug)]
-pub(crate) enum Lost {
+pub(crate) enum WorkerError {
     /// It was killed because the caller has gone.
     Abandoned,
     /// It ended, or it was killed because it took too long or sent nonsense.
@@ -31,7 +31,7 @@ pub(crate) enum Lost {
 
 /// Why a worker could not be started.
 #[derive(Debug)]
-pub(crate) enum NotStarted {
+pub(crate) enum StartError {
     /// The caller has gone.
     Abandoned,
     /// For this reason.
@@ -64,13 +64,13 @@ pub fn check_walls(program: &Path) -> io::Result<Walls> {
 }
 
 /// A caller that stays.
-pub(crate) fn never() -> Gone {
+pub(crate) fn never() -> CallerGone {
     Arc::new(|| false)
 }
 
 impl Worker {
     /// Starts a worker and waits until it has loaded the models.
-    pub(crate) fn start(settings: &Settings, gone: &Gone) -> Result<(Self, Engines), NotStarted> {
+    pub(crate) fn start(settings: &Settings, gone: &CallerGone) -> Result<(Self, Engines), StartError> {
         let mut command = Command::new(&settings.program);
         command.arg("engine-worker");
         if let Some(models) = &settings.models {
@@ -80,14 +80,14 @@ impl Worker {
             command.arg("--weak-sandbox");
         }
         let mut worker = Worker::spawn(&mut command)
-            .map_err(|error| NotStarted::Broken(format!("no engine worker can be started: {error}")))?;
+            .map_err(|error| StartError::Broken(format!("no engine worker can be started: {error}")))?;
         let greeting = worker
             .guarded(START, gone, |_, stdout| protocol::read_greeting(stdout))
             .map_err(|lost| match lost {
-                Lost::Abandoned => NotStarted::Abandoned,
-                Lost::Ended(status) => {
+                WorkerError::Abandoned => StartError::Abandoned,
+                WorkerError::Ended(status) => {
                     let end = status.map_or_else(String::new, |status| format!(" ({status})"));
-                    NotStarted::Broken(format!("an engine worker ended before it was ready{end}"))
+                    StartError::Broken(format!("an engine worker ended before it was ready{end}"))
                 }
             })?;
         let Greeting { walls, face_model } = greeting;
@@ -96,12 +96,12 @@ impl Worker {
             format!("{}: {fault}", state.wall.as_str())
         };
         if let (Some(missing), false) = (walls.missing_required().next(), settings.weak_sandbox) {
-            return Err(NotStarted::Broken(format!(
+            return Err(StartError::Broken(format!(
                 "a wall around the engine workers is missing ({}); `--weak-sandbox` accepts that",
                 describe(missing)
             )));
         }
-        worker.face_model = face_model.map_err(NotStarted::Broken)?;
+        worker.face_model = face_model.map_err(StartError::Broken)?;
         let engines = Engines {
             face_model: worker.face_model.clone(),
             missing_walls: walls.missing().map(describe).collect(),
@@ -131,7 +131,12 @@ impl Worker {
     }
 
     /// Answers one request. The worker is killed when it exceeds its own limits of time or the caller goes.
-    pub(crate) fn answer(&mut self, request: &Request, file: &[u8], gone: &Gone) -> Result<Answer, Lost> {
+    pub(crate) fn answer(
+        &mut self,
+        request: &Request,
+        file: &[u8],
+        gone: &CallerGone,
+    ) -> Result<Answer, WorkerError> {
         self.files += 1;
         let face_model = self.face_model.clone();
         let within = request.limits.time + READING * PATIENCE + GRACE;
@@ -151,11 +156,11 @@ impl Worker {
     fn guarded<T>(
         &mut self,
         within: Duration,
-        gone: &Gone,
+        gone: &CallerGone,
         work: impl FnOnce(&mut ChildStdin, &mut ChildStdout) -> Result<T, ProtocolError>,
-    ) -> Result<T, Lost> {
+    ) -> Result<T, WorkerError> {
         let Some(mut child) = self.child.take() else {
-            return Err(Lost::Ended(None));
+            return Err(WorkerError::Ended(None));
         };
         let (done, waiting) = channel::<()>();
         let gone = Arc::clone(gone);
@@ -173,20 +178,20 @@ impl Worker {
         });
         // Without a watchdog the child has gone with the closure, and its pipes are closed.
         let Ok(watchdog) = watchdog else {
-            return Err(Lost::Ended(None));
+            return Err(WorkerError::Ended(None));
         };
         let answer = work(&mut self.stdin, &mut self.stdout);
         drop(done);
         let Ok((child, abandoned)) = watchdog.join() else {
-            return Err(Lost::Ended(None));
+            return Err(WorkerError::Ended(None));
         };
         let child = self.child.insert(child);
         match answer {
             Ok(answer) => Ok(answer),
-            Err(_) if abandoned => Err(Lost::Abandoned),
+            Err(_) if abandoned => Err(WorkerError::Abandoned),
             Err(_) => {
                 let _ = child.kill();
-                Err(Lost::Ended(child.wait().ok()))
+                Err(WorkerError::Ended(child.wait().ok()))
             }
         }
     }
@@ -237,7 +242,7 @@ mod tests {
         let lost = hanging
             .guarded(within, &never(), |_, stdout| protocol::read_greeting(stdout))
             .unwrap_err();
-        let Lost::Ended(Some(status)) = lost else {
+        let WorkerError::Ended(Some(status)) = lost else {
             panic!("{lost:?}")
         };
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
@@ -246,11 +251,11 @@ mod tests {
     #[test]
     fn a_worker_is_killed_when_its_caller_goes() {
         let mut hanging = started("sleep", &["600"]);
-        let gone: Gone = Arc::new(|| true);
+        let gone: CallerGone = Arc::new(|| true);
         let lost = hanging
             .guarded(START, &gone, |_, stdout| protocol::read_greeting(stdout))
             .unwrap_err();
-        assert!(matches!(lost, Lost::Abandoned), "{lost:?}");
+        assert!(matches!(lost, WorkerError::Abandoned), "{lost:?}");
     }
 
     /// A program that sends a greeting with a missing wall and waits.
@@ -282,7 +287,7 @@ mod tests {
     fn a_worker_without_a_required_wall_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let settings = without_wall(folder.path(), sandbox::Wall::SystemCalls);
-        let Err(NotStarted::Broken(reason)) = Worker::start(&settings, &never()) else {
+        let Err(StartError::Broken(reason)) = Worker::start(&settings, &never()) else {
             panic!("it was used")
         };
         assert!(

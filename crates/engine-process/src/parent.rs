@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use thiserror::Error;
 
 use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage};
-use crate::child::{Gone, Lost, NotStarted, Worker, never};
+use crate::child::{CallerGone, StartError, Worker, WorkerError, never};
 use crate::limits::{MAX_SIDE, PATIENCE};
 use crate::protocol::{Answer, Request, Task};
 use crate::settings::{Engines, Settings};
@@ -44,7 +44,7 @@ const RETRY: Duration = Duration::from_secs(5);
 
 /// What the server knows of its engines.
 #[derive(Debug, Default)]
-struct Knowledge {
+struct EngineStatus {
     /// The result of the last start; `None` before the first one has ended.
     last: Option<Result<Engines, String>>,
     /// When the last start in the background began.
@@ -59,24 +59,24 @@ pub struct EngineWorkers(Arc<Shared>);
 
 struct Shared {
     settings: Settings,
-    idle: Mutex<Vec<Counted>>,
-    knowledge: Mutex<Knowledge>,
+    idle: Mutex<Vec<PooledWorker>>,
+    status: Mutex<EngineStatus>,
     changed: Condvar,
 }
 
-/// A worker with its place in [`Knowledge::workers`].
-struct Counted {
+/// A worker with its place in [`EngineStatus::workers`].
+struct PooledWorker {
     worker: Worker,
-    _place: Place,
+    _slot: WorkerSlot,
 }
 
 /// One of the workers. Dropping it frees the place.
-struct Place(Weak<Shared>);
+struct WorkerSlot(Weak<Shared>);
 
-impl Drop for Place {
+impl Drop for WorkerSlot {
     fn drop(&mut self) {
         if let Some(shared) = self.0.upgrade() {
-            shared.knowledge().workers -= 1;
+            shared.status().workers -= 1;
         }
     }
 }
@@ -88,7 +88,7 @@ impl EngineWorkers {
         let workers = EngineWorkers(Arc::new(Shared {
             settings,
             idle: Mutex::default(),
-            knowledge: Mutex::default(),
+            status: Mutex::default(),
             changed: Condvar::new(),
         }));
         if !on_demand {
@@ -99,8 +99,8 @@ impl EngineWorkers {
 
     /// The engines, or why they cannot be used; `None` if they start on demand and nothing needed them yet.
     pub fn known(&self) -> Result<Option<Engines>, String> {
-        let knowledge = self.0.knowledge();
-        match (&knowledge.last, knowledge.tried) {
+        let status = self.0.status();
+        match (&status.last, status.tried) {
             (Some(last), _) => last.clone().map(Some),
             (None, Some(_)) => Err(LOADING.into()),
             (None, None) => Ok(None),
@@ -120,24 +120,24 @@ impl EngineWorkers {
     /// Waits until a worker has loaded the models or failed. Blocks.
     pub fn wait(&self) -> Result<Engines, String> {
         self.try_start();
-        let knowledge = self.0.knowledge();
-        let knowledge = self
+        let status = self.0.status();
+        let status = self
             .0
             .changed
-            .wait_while(knowledge, |knowledge| knowledge.last.is_none())
+            .wait_while(status, |status| status.last.is_none())
             .unwrap_or_else(PoisonError::into_inner);
-        knowledge.last.clone().unwrap_or_else(|| Err(LOADING.into()))
+        status.last.clone().unwrap_or_else(|| Err(LOADING.into()))
     }
 
     /// Starts a worker in the background if none has started and none was tried lately.
     fn try_start(&self) {
         {
-            let mut knowledge = self.0.knowledge();
-            let lately = knowledge.tried.is_some_and(|tried| tried.elapsed() < RETRY);
-            if lately || matches!(knowledge.last, Some(Ok(_))) {
+            let mut status = self.0.status();
+            let lately = status.tried.is_some_and(|tried| tried.elapsed() < RETRY);
+            if lately || matches!(status.last, Some(Ok(_))) {
                 return;
             }
-            knowledge.tried = Some(Instant::now());
+            status.tried = Some(Instant::now());
         }
         self.start_one_more();
     }
@@ -231,20 +231,20 @@ impl EngineWorkers {
                 ..Limits::default()
             },
         };
-        let gone: Gone = Arc::new(gone);
+        let gone: CallerGone = Arc::new(gone);
         let mut earlier = None;
         let mut idle = self.0.idle().pop();
         loop {
             let was_idle = idle.is_some();
             let mut counted = match idle.take() {
                 Some(counted) => counted,
-                None => self.fresh(&gone)?,
+                None => self.start_worker(&gone)?,
             };
             let end = match counted.worker.answer(&request, file, &gone) {
                 Ok(Answer::Undecodable(DecodeError::Unfinished)) => End::Unknown,
                 Ok(Answer::Undecodable(DecodeError::Crashed)) => End::Fault(DecodeError::Crashed),
                 Ok(Answer::Undecodable(error)) => {
-                    self.keep(counted);
+                    self.return_worker(counted);
                     return Ok(Err(error));
                 }
                 // Its memory may be exhausted, so the next file gets another worker.
@@ -254,17 +254,19 @@ impl EngineWorkers {
                     return Err(EngineError::Failed(stage));
                 }
                 Ok(answer) => {
-                    self.keep(counted);
+                    self.return_worker(counted);
                     return Ok(Ok(answer));
                 }
-                Err(Lost::Abandoned) => End::Abandoned,
-                Err(Lost::Ended(status)) => status.and_then(fault_of_exit).map_or(End::Unknown, End::Fault),
+                Err(WorkerError::Abandoned) => End::Abandoned,
+                Err(WorkerError::Ended(status)) => {
+                    status.and_then(fault_of_exit).map_or(End::Unknown, End::Fault)
+                }
             };
             drop(counted);
             if !matches!(end, End::Abandoned) {
                 metrics::counter!("bonafide_engine_worker_crashes_total").increment(1);
             }
-            match what_next(end, earlier.take(), was_idle) {
+            match decide_retry(end, earlier.take(), was_idle) {
                 Next::Again(fault) => earlier = fault,
                 Next::Refuse(fault) => {
                     self.start_one_more();
@@ -279,7 +281,7 @@ impl EngineWorkers {
     }
 
     /// Puts a worker back for the next file, or replaces it if it is worn.
-    fn keep(&self, counted: Counted) {
+    fn return_worker(&self, counted: PooledWorker) {
         if counted.worker.is_worn() {
             drop(counted);
             self.start_one_more();
@@ -292,64 +294,61 @@ impl EngineWorkers {
     }
 
     /// Starts a worker and waits for it.
-    fn fresh(&self, gone: &Gone) -> Result<Counted, EngineError> {
-        self.0.knowledge().workers += 1;
-        let place = Place(Arc::downgrade(&self.0));
+    fn start_worker(&self, gone: &CallerGone) -> Result<PooledWorker, EngineError> {
+        self.0.status().workers += 1;
+        let slot = WorkerSlot(Arc::downgrade(&self.0));
         if gone() {
             return Err(EngineError::Abandoned);
         }
         let started = Worker::start(&self.0.settings, gone);
-        let mut knowledge = self.0.knowledge();
+        let mut status = self.0.status();
         let worker = match started {
-            Err(NotStarted::Abandoned) => return Err(EngineError::Abandoned),
-            Err(NotStarted::Broken(reason)) => {
+            Err(StartError::Abandoned) => return Err(EngineError::Abandoned),
+            Err(StartError::Broken(reason)) => {
                 tracing::error!("an engine worker cannot start: {reason}");
                 // One worker that does not start says nothing about those that run.
-                if knowledge.workers == 1 || !matches!(knowledge.last, Some(Ok(_))) {
-                    knowledge.last = Some(Err(reason.clone()));
+                if status.workers == 1 || !matches!(status.last, Some(Ok(_))) {
+                    status.last = Some(Err(reason.clone()));
                 }
                 Err(EngineError::Unavailable(reason))
             }
             Ok((worker, engines)) => {
-                knowledge.last = Some(Ok(engines));
-                Ok(Counted {
-                    worker,
-                    _place: place,
-                })
+                status.last = Some(Ok(engines));
+                Ok(PooledWorker { worker, _slot: slot })
             }
         };
-        drop(knowledge);
+        drop(status);
         self.0.changed.notify_all();
         worker
     }
 
     /// Starts a worker in the background for the next file, if there are too few.
     fn start_one_more(&self) {
-        if self.0.knowledge().workers >= self.0.settings.most {
+        if self.0.status().workers >= self.0.settings.most {
             return;
         }
         let workers = self.clone();
         let started = thread::Builder::new().spawn(move || {
-            if let Ok(counted) = workers.fresh(&never()) {
-                workers.keep(counted);
+            if let Ok(counted) = workers.start_worker(&never()) {
+                workers.return_worker(counted);
             }
         });
         if let Err(error) = started {
             let reason = format!("no thread can be started: {error}");
             tracing::error!("an engine worker cannot start: {reason}");
-            self.0.knowledge().last.get_or_insert(Err(reason));
+            self.0.status().last.get_or_insert(Err(reason));
             self.0.changed.notify_all();
         }
     }
 }
 
 impl Shared {
-    fn idle(&self) -> MutexGuard<'_, Vec<Counted>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<PooledWorker>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
-        self.knowledge.lock().unwrap_or_else(PoisonError::into_inner)
+    fn status(&self) -> MutexGuard<'_, EngineStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -377,7 +376,7 @@ enum Next {
 
 /// A file is refused for a fault that it caused twice. After an unknown end only a worker that was idle before
 /// is replaced once, because it may have been killed for reasons unrelated to this file.
-fn what_next(end: End, earlier: Option<DecodeError>, was_idle: bool) -> Next {
+fn decide_retry(end: End, earlier: Option<DecodeError>, was_idle: bool) -> Next {
     match end {
         End::Fault(fault) if earlier.is_some() => Next::Refuse(fault),
         End::Fault(fault) => Next::Again(Some(fault)),
@@ -447,14 +446,14 @@ mod tests {
             ),
             (End::Fault(Crashed), Some(TooMuchWork), false, "Refuse(Crashed)"),
             (End::Unknown, None, true, "Again(None)"),
-            (End::Unknown, None, false, "Give(Lost)"),
-            (End::Unknown, Some(Crashed), false, "Give(Lost)"),
+            (End::Unknown, None, false, "Give(WorkerError)"),
+            (End::Unknown, Some(Crashed), false, "Give(WorkerError)"),
             (End::Abandoned, None, true, "Give(Abandoned)"),
         ];
         for (end, earlier, was_idle, expected) in cases {
             let shown = format!("{end:?} {earlier:?} {was_idle}");
             assert_eq!(
-                format!("{:?}", what_next(end, earlier, was_idle)),
+                format!("{:?}", decide_retry(end, earlier, was_idle)),
                 expected,
                 "{shown}"
             );

@@ -81,9 +81,9 @@ const REASONS: [&str; 7] = [
 ];
 
 impl Liveness {
-    /// Whether this crate can make the result: reasons that it knows, and measures that are numbers. One from
-    /// another process may contain anything.
-    pub fn is_known(&self) -> bool {
+    /// Whether this crate can produce this result: known reasons and finite measures. Results from another
+    /// process may contain anything.
+    pub fn is_plausible(&self) -> bool {
         let cues = self
             .cues
             .is_none_or(|cues| cues.pattern.is_finite() && cues.colour.is_finite());

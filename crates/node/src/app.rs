@@ -37,7 +37,7 @@ pub struct App {
     pub db: Db,
     /// The object store, whose files are sealed.
     pub objects: Objects,
-    /// The child processes that decode and read uploaded files.
+    /// The workers that decode and read uploaded files.
     pub engines: EngineWorkers,
     /// The sanctions lists in use.
     pub lists: Arc<Lists>,
@@ -92,7 +92,7 @@ impl App {
     /// Every part and its fault, at most [`READINESS_FOR`] old. It returns within two seconds, even if a part
     /// hangs.
     pub async fn readiness(&self) -> Readiness {
-        let found = self.readiness.get(self.probe());
+        let found = self.readiness.get(Box::pin(self.probe()));
         match tokio::time::timeout(READINESS_WITHIN, found).await {
             Ok(readiness) => readiness,
             // The callers before this one left while their probe hung.

@@ -31,8 +31,8 @@ pub struct DataConfig {
     /// from the backups.
     #[arg(long, env = "BONAFIDE_MASTER_KEY", global = true)]
     pub master_key: Option<PathBuf>,
-    /// A command that prints the master keys, instead of a file: a key management system's or a hardware
-    /// module's. `bonafide keys generate` prints the first ones.
+    /// A shell command that prints the master keys, for example from a key management system or hardware
+    /// security module. It replaces the key file; `bonafide keys generate` creates the first keys.
     #[arg(
         long,
         env = "BONAFIDE_MASTER_KEY_COMMAND",
@@ -140,8 +140,8 @@ pub struct ServeConfig {
     /// Start even if a required wall around the processes that read uploaded files cannot be built.
     #[arg(long, env = "BONAFIDE_WEAK_SANDBOX")]
     pub weak_sandbox: bool,
-    /// Start the engine workers with the first file instead of the server. Saves about 250 MiB of memory where
-    /// verifications are rare; the first one takes half a second longer.
+    /// Start the first engine worker when the first file arrives, not when the server starts. This saves about
+    /// 200 MiB of memory where verifications are rare; the first one takes half a second longer.
     #[arg(long, env = "BONAFIDE_ENGINES_ON_DEMAND")]
     pub engines_on_demand: bool,
     /// Seconds of processor time that a decoder may use for one file; a file that needs more is refused. The

@@ -16,8 +16,8 @@ pub(crate) fn set_threads() -> Result<(), String> {
     set_limit(Resource::Nproc, THREADS)
 }
 
-/// Limits address space to `memory` bytes and processor time, and forbids written files and core dumps. A hard
-/// limit cannot be raised again.
+/// Limits address space (to `memory` bytes), processor time and open files, and forbids written files and core
+/// dumps. A hard limit cannot be raised again.
 pub(crate) fn set(memory: u64) -> Result<(), String> {
     let limits = [
         (Resource::As, memory),

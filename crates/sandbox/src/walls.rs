@@ -10,7 +10,7 @@ use crate::{descriptors, filesystem, limits, namespaces, system_calls};
 /// One wall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Wall {
-    /// Limits on memory, written files, core dumps and open files (setrlimit(2)).
+    /// Limits on address space, processor time and open files; no written files or core dumps (setrlimit(2)).
     Limits,
     /// No descriptor but stdin, stdout and stderr.
     Descriptors,
@@ -22,7 +22,7 @@ pub enum Wall {
     SystemCalls,
     /// Only the named files and folders can be opened, and only to read them (landlock(7)).
     Files,
-    /// A network namespace without any interface, in a user namespace of its own (namespaces(7)).
+    /// Network, IPC and user namespaces of its own, and a limit on threads (namespaces(7)).
     Network,
 }
 
@@ -51,8 +51,8 @@ impl Wall {
         }
     }
 
-    /// Whether a process must not work without the wall. Kernels and containers often withhold the other two;
-    /// without them, the wall of system calls still refuses files and sockets.
+    /// Whether the wall is required. `Files` and `Network` are not, because many kernels and containers withhold
+    /// them; the filter of system calls still blocks files and sockets.
     pub fn is_required(self) -> bool {
         !matches!(self, Wall::Files | Wall::Network)
     }

@@ -91,7 +91,7 @@ pub(super) async fn existing_keyring(
 }
 
 /// How messages name the master key.
-pub(super) fn name_of_key(config: &DataConfig) -> String {
+pub(super) fn describe_key_source(config: &DataConfig) -> String {
     match config.master_key_command {
         Some(_) => key_command::NAME.to_owned(),
         None => config.master_key_file().display().to_string(),
@@ -100,7 +100,7 @@ pub(super) fn name_of_key(config: &DataConfig) -> String {
 
 /// Why the key file cannot be used, and how to fix that.
 fn refusal(config: &DataConfig, error: Error) -> anyhow::Error {
-    let path = name_of_key(config);
+    let path = describe_key_source(config);
     match error {
         Error::ForeignKey => anyhow!(
             "the master key {path} does not belong to this database. Nothing was changed. Copy this installation's key file from your \

@@ -121,7 +121,7 @@ async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
         session: None,
     };
     let body =
-        json!({"userId": "user-1", "groupId": demo.group_id, "flowId": demo.flows.get("any-document")});
+        json!({"userId": "browser-1", "groupId": demo.group_id, "flowId": demo.flows.get("any-document")});
     let body = body.as_object().context("a body is an object")?;
     sessions::link(app, &caller, body)
         .await
@@ -227,7 +227,7 @@ fn summary(demo: &Demo, link: &str) -> String {
     let passport = flows.get("passport").map(Uuid::to_string).unwrap_or_default();
     let call = match &demo.specimens {
         Some(dir) => format!(
-            "Verify a specimen passport:
+            "Verify a specimen passport (once; a second time, the answer is 2307: registered already):
 
   curl -s -u {api_key}:{secret} {base_url}/v2/idv/verify \\
     -F flowId={passport} \\
@@ -259,7 +259,7 @@ Another such link, for any Flow of the Group:
 
   curl -s -u {api_key}:{secret} {base_url}/v2/sdk/session/web-sdk-link \\
     -H 'Content-Type: application/json' \\
-    -d '{{\"userId\": \"user-1\", \"groupId\": \"{group_id}\", \"flowId\": \"{any_document}\"}}'
+    -d '{{\"userId\": \"browser-2\", \"groupId\": \"{group_id}\", \"flowId\": \"{any_document}\"}}'
 "
     )
 }

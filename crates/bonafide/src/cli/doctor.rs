@@ -99,7 +99,7 @@ fn walls(config: &ServeConfig) -> Check {
             format!("every wall around the engine workers is up: {}", up.join(", ")),
         );
     }
-    let text = format!("missing around the engine workers: {}", missing.join("; "));
+    let text = format!("missing walls around the engine workers: {}", missing.join("; "));
     match walls.missing_required().next() {
         Some(_) if !config.weak_sandbox => Check::bad(
             name,
@@ -147,7 +147,7 @@ async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
 /// Checks the database and its key. Returns the database if it can be used with the key.
 async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<Check>) -> Option<Db> {
     let (database, key) = ("database", "keys");
-    let file = data::name_of_key(data);
+    let file = data::describe_key_source(data);
     let inspection = match data::inspect(data).await {
         Ok(inspection) => inspection,
         Err(error) => {
@@ -182,7 +182,7 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
         Ok((_, None)) => {
             found.push(Check::attention(
                 key,
-                format!("{file} is there, and no database that it belongs to"),
+                format!("the master key {file} exists, but no database that it belongs to"),
             ));
             return None;
         }

@@ -1,5 +1,5 @@
 //! The master keys from a command (`--master-key-command`): a key management system or a hardware security module
-//! prints them, so that no file holds them.
+//! prints them, so no key file is needed.
 //!
 //! The command's output never reaches a log or a message.
 
@@ -15,14 +15,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use store::Keyring;
 use zeroize::Zeroizing;
 
-/// How long the command may take.
-const WITHIN: Duration = Duration::from_secs(60);
+/// How long the command may take to print the keys and close its output.
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How messages name the source of the keys.
-pub(super) const NAME: &str = "that --master-key-command prints";
+pub(super) const NAME: &str = "in the output of --master-key-command";
 
 /// Runs the command in a shell and returns its output. Its own messages on stderr go to this program's.
 pub(super) fn printed(command: &str) -> anyhow::Result<Zeroizing<String>> {
-    printed_within(command, WITHIN)
+    printed_within(command, TIMEOUT)
 }
 
 fn printed_within(command: &str, within: Duration) -> anyhow::Result<Zeroizing<String>> {
@@ -54,7 +54,7 @@ fn printed_within(command: &str, within: Duration) -> anyhow::Result<Zeroizing<S
             }
             let _ = child.wait();
             bail!(
-                "--master-key-command did not end within {} seconds: it must print the keys without asking for anything",
+                "--master-key-command did not finish within {} seconds. The command must print the keys without a prompt",
                 within.as_secs()
             );
         }
@@ -78,9 +78,9 @@ mod tests {
         let short = Duration::from_millis(100);
         assert_eq!(*printed("printf key").unwrap(), "key");
         for (command, within, expected) in [
-            ("printf secret; exit 3", WITHIN, "failed (exit status: 3)"),
-            ("sleep 600", short, "did not end within"),
-            ("printf '\\377'", WITHIN, "is not text"),
+            ("printf secret; exit 3", TIMEOUT, "failed (exit status: 3)"),
+            ("sleep 600", short, "did not finish within"),
+            ("printf '\\377'", TIMEOUT, "is not text"),
         ] {
             let error = format!("{:#}", printed_within(command, within).unwrap_err());
             assert!(

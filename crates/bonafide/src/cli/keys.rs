@@ -25,8 +25,8 @@ pub(crate) struct KeysCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Print new master keys, for the system whose `--master-key-command` prints them later. They belong to no
-    /// installation yet.
+    /// Print the content of a new key file, to store where `--master-key-command` reads it. It does not belong to
+    /// any installation yet.
     Generate,
     /// Step 1: add a new master key to the key file. All data stays readable. Then back up the file and
     /// restart every server. With `--master-key-command`, this prints the new keys instead.
@@ -60,7 +60,7 @@ async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
         let keyring = Keyring::parse(&key_command::printed(command)?, key_command::NAME)?.with_new_master();
         record_rotation(db, &keyring).await?;
         eprintln!(
-            "These keys contain a new master key. Store them where --master-key-command reads them, restart every server; then run `bonafide keys rewrap`."
+            "The output contains a new master key. Store it where --master-key-command reads it and restart every server. Then run `bonafide keys rewrap`."
         );
         return print_line(&keyring.to_text()?);
     }
@@ -76,7 +76,7 @@ async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
 async fn record_rotation(db: &Db, rotated: &Keyring) -> anyhow::Result<()> {
     master_keys::record_rotation(db, &rotated.fingerprint())
         .await
-        .context("there is a new master key, but the operator audit trail has no row for it")
+        .context("the operator audit trail could not record the rotation")
 }
 
 async fn rewrap(db: &Db, force: bool) -> anyhow::Result<()> {

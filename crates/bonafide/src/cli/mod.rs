@@ -39,7 +39,11 @@ use self::runtime::block_on;
 
 /// Self-hosted identity verification and screening.
 #[derive(Parser)]
-#[command(name = "bonafide", version, about)]
+#[command(
+    name = "bonafide",
+    version,
+    about = "A self-hosted identity verification and screening server"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -100,7 +104,7 @@ enum Command {
     /// Fill an account's sandbox with generated applicants for measurements.
     #[command(hide = true)]
     Generate(generate::Generate),
-    /// Read pictures from stdin and write readings to stdout (started by the server).
+    /// Decode and read files from stdin in a sandbox (started by other commands).
     #[command(hide = true)]
     EngineWorker(engine_worker::EngineWorker),
 }

@@ -54,9 +54,12 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     // The key is checked before anything else starts.
     let data = data::open(&config.data).await?;
     let engines = start_engines(&config)?;
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}", config.listen))?;
+    let listener = TcpListener::bind(config.listen).await.with_context(|| {
+        format!(
+            "cannot listen on {}: if another program uses it, choose another with --listen (BONAFIDE_LISTEN)",
+            config.listen
+        )
+    })?;
     let address = listener.local_addr()?;
     let public_url = match &config.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
@@ -141,7 +144,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
 }
 
 /// Starts the engine workers. The models load in the background, so that the server accepts requests at once.
-/// The walls around a worker are tried before, because a server must not start without the required ones.
+/// A worker's walls are checked first, because a server must not start without the required ones.
 fn start_engines(config: &ServeConfig) -> anyhow::Result<EngineWorkers> {
     let program = std::env::current_exe()?;
     let walls = engine_process::check_walls(&program).context("the engine workers cannot start")?;

@@ -53,7 +53,7 @@ pub(crate) async fn endless(server: &Server, demo: &Value) -> (u16, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_stands_behind_its_walls() {
+async fn a_worker_is_sandboxed() {
     let server = Server::start(Backend::Sqlite, &[]).await;
     server.engines().await;
     let workers = workers_of(server.pid());
@@ -100,10 +100,10 @@ async fn a_worker_stands_behind_its_walls() {
 }
 
 #[test]
-fn a_worker_that_dies_costs_one_file_its_answer() {
+fn a_worker_that_dies_is_replaced() {
     let png = files::png(&files::two_halves(32, 16));
-    let stillborn = EngineWorkers::start(settings("/bin/false"));
-    let error = stillborn.check(&png, || false).unwrap_err();
+    let broken = EngineWorkers::start(settings("/bin/false"));
+    let error = broken.check(&png, || false).unwrap_err();
     assert!(
         matches!(error, EngineError::Unavailable(_)),
         "no fault of the file: {error}"
@@ -141,18 +141,20 @@ fn a_file_that_takes_too_much_work_is_refused_and_the_next_has_its_own_time() {
 async fn a_request_whose_worker_is_killed_answers_503_and_leaves_nothing() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
     server.engines().await;
-    let (status, body) = while_workers_get(Signal::KILL, &server, endless(&server, &demo)).await;
+    let (status, body) =
+        signal_decoding_workers_until_answered(Signal::KILL, &server, endless(&server, &demo)).await;
     assert_eq!(status, 503, "{body}");
     assert_eq!(body["success"], json!(false), "{body}");
     assert_eq!(server.count("select count(*) from attempts").await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_segmentation_fault_costs_one_request_its_answer() {
+async fn a_file_whose_workers_crash_is_refused() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
     server.engines().await;
     // A file whose workers crash twice is one that cannot be read.
-    let (status, body) = while_workers_get(Signal::SEGV, &server, endless(&server, &demo)).await;
+    let (status, body) =
+        signal_decoding_workers_until_answered(Signal::SEGV, &server, endless(&server, &demo)).await;
     assert_eq!(status, 200, "{body}");
     assert_eq!(body["success"], json!(false), "{body}");
     assert_eq!(server.count("select count(*) from attempts").await, 1);
@@ -170,7 +172,7 @@ fn is_decoding(worker: &Pid) -> bool {
 }
 
 /// Sends a signal to the server's workers whenever they decode, until the request has its answer.
-async fn while_workers_get(
+async fn signal_decoding_workers_until_answered(
     signal: Signal,
     server: &Server,
     request: impl Future<Output = (u16, Value)>,

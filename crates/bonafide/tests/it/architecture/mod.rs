@@ -148,7 +148,7 @@ fn only_engine_workers_read_files() {
         }
     }
     assert!(read > 200, "{read}");
-    assert!(found.is_empty(), "ask `engine_process` instead: {found:#?}");
+    assert!(found.is_empty(), "use `engine_process` instead: {found:#?}");
 }
 
 #[test]
