@@ -446,8 +446,8 @@ mod tests {
             ),
             (End::Fault(Crashed), Some(TooMuchWork), false, "Refuse(Crashed)"),
             (End::Unknown, None, true, "Again(None)"),
-            (End::Unknown, None, false, "Give(WorkerError)"),
-            (End::Unknown, Some(Crashed), false, "Give(WorkerError)"),
+            (End::Unknown, None, false, "Give(Lost)"),
+            (End::Unknown, Some(Crashed), false, "Give(Lost)"),
             (End::Abandoned, None, true, "Give(Abandoned)"),
         ];
         for (end, earlier, was_idle, expected) in cases {
