@@ -91,20 +91,15 @@ impl Worker {
                 }
             })?;
         let Greeting { walls, face_model } = greeting;
-        let describe = |state: &WallState| {
-            let fault = state.fault.as_deref().unwrap_or_default();
-            format!("{}: {fault}", state.wall.as_str())
-        };
         if let (Some(missing), false) = (walls.missing_required().next(), settings.weak_sandbox) {
             return Err(StartError::Broken(format!(
-                "a wall around the engine workers is missing ({}); `--weak-sandbox` accepts that",
-                describe(missing)
+                "a wall around the engine workers is missing ({missing}); to accept the risk, use `--weak-sandbox`"
             )));
         }
         worker.face_model = face_model.map_err(StartError::Broken)?;
         let engines = Engines {
             face_model: worker.face_model.clone(),
-            missing_walls: walls.missing().map(describe).collect(),
+            missing_walls: walls.missing().map(WallState::to_string).collect(),
         };
         Ok((worker, engines))
     }
@@ -176,7 +171,7 @@ impl Worker {
             }
             (child, abandoned)
         });
-        // Without a watchdog the child has gone with the closure, and its pipes are closed.
+        // Without a watchdog the child is not waited for. It ends when the caller drops its pipes.
         let Ok(watchdog) = watchdog else {
             return Err(WorkerError::Ended(None));
         };

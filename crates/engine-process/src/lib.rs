@@ -5,8 +5,8 @@
 //! readings, or a new JPEG for reviewers.
 //!
 //! [`worker`] is the child's side, [`EngineWorkers`] the parent's. The parent trusts the child no more than the
-//! file: it checks every length, and a child that crashes, hangs or exceeds a limit affects only the file that it is reading.
-//! The crate never decides about a person and keeps nothing.
+//! file: it checks every length, and a child that crashes, hangs or exceeds a limit affects only the file that
+//! it is reading. The crate never decides about a person and keeps nothing.
 
 mod answers;
 mod child;

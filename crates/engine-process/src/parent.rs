@@ -1,7 +1,7 @@
 //! The parent's side: starts engine workers, gives each file to one, and replaces those that end.
 //!
-//! A file is refused only for what it causes itself: it crashes its worker or uses up the processor time, and
-//! does so again in a fresh worker. These limits do not depend on how busy the machine is. A worker that is
+//! A file that crashes its worker or uses up the processor time is tried again in a fresh worker, and refused if
+//! it fails there too. These limits do not depend on how busy the machine is. A worker that is
 //! killed from outside or does not answer in time proves nothing about the file.
 
 use std::os::unix::process::ExitStatusExt;
@@ -39,7 +39,7 @@ pub enum EngineError {
 }
 
 const LOADING: &str = "the models are still being loaded";
-/// How long a start that failed is not repeated, unless a file needs a worker.
+/// The shortest time between two starts in the background for [`EngineWorkers::get`].
 const RETRY: Duration = Duration::from_secs(5);
 
 /// What the server knows of its engines.
@@ -64,13 +64,13 @@ struct Shared {
     changed: Condvar,
 }
 
-/// A worker with its place in [`EngineStatus::workers`].
+/// A worker with its slot in [`EngineStatus::workers`].
 struct PooledWorker {
     worker: Worker,
     _slot: WorkerSlot,
 }
 
-/// One of the workers. Dropping it frees the place.
+/// One of the workers. Dropping it frees the slot.
 struct WorkerSlot(Weak<Shared>);
 
 impl Drop for WorkerSlot {
@@ -107,8 +107,8 @@ impl EngineWorkers {
         }
     }
 
-    /// The engines, or why they cannot be used. If they never were, or cannot be, this starts a worker in the
-    /// background, at most every few seconds.
+    /// The engines, or why they cannot be used. If no worker has started successfully, this starts one in the
+    /// background, at most every five seconds.
     pub fn get(&self) -> Result<Engines, String> {
         let known = self.known();
         if !matches!(known, Ok(Some(_))) {
@@ -236,25 +236,25 @@ impl EngineWorkers {
         let mut idle = self.0.idle().pop();
         loop {
             let was_idle = idle.is_some();
-            let mut counted = match idle.take() {
-                Some(counted) => counted,
+            let mut pooled = match idle.take() {
+                Some(pooled) => pooled,
                 None => self.start_worker(&gone)?,
             };
-            let end = match counted.worker.answer(&request, file, &gone) {
+            let end = match pooled.worker.answer(&request, file, &gone) {
                 Ok(Answer::Undecodable(DecodeError::Unfinished)) => End::Unknown,
                 Ok(Answer::Undecodable(DecodeError::Crashed)) => End::Fault(DecodeError::Crashed),
                 Ok(Answer::Undecodable(error)) => {
-                    self.return_worker(counted);
+                    self.return_worker(pooled);
                     return Ok(Err(error));
                 }
                 // Its memory may be exhausted, so the next file gets another worker.
                 Ok(Answer::EngineFailed(stage)) => {
-                    drop(counted);
+                    drop(pooled);
                     self.start_one_more();
                     return Err(EngineError::Failed(stage));
                 }
                 Ok(answer) => {
-                    self.return_worker(counted);
+                    self.return_worker(pooled);
                     return Ok(Ok(answer));
                 }
                 Err(WorkerError::Abandoned) => End::Abandoned,
@@ -262,7 +262,7 @@ impl EngineWorkers {
                     status.and_then(fault_of_exit).map_or(End::Unknown, End::Fault)
                 }
             };
-            drop(counted);
+            drop(pooled);
             if !matches!(end, End::Abandoned) {
                 metrics::counter!("bonafide_engine_worker_crashes_total").increment(1);
             }
@@ -281,15 +281,15 @@ impl EngineWorkers {
     }
 
     /// Puts a worker back for the next file, or replaces it if it is worn.
-    fn return_worker(&self, counted: PooledWorker) {
-        if counted.worker.is_worn() {
-            drop(counted);
+    fn return_worker(&self, pooled: PooledWorker) {
+        if pooled.worker.is_worn() {
+            drop(pooled);
             self.start_one_more();
             return;
         }
         let mut idle = self.0.idle();
         if idle.len() < self.0.settings.most {
-            idle.push(counted);
+            idle.push(pooled);
         }
     }
 
@@ -329,8 +329,8 @@ impl EngineWorkers {
         }
         let workers = self.clone();
         let started = thread::Builder::new().spawn(move || {
-            if let Ok(counted) = workers.start_worker(&never()) {
-                workers.return_worker(counted);
+            if let Ok(pooled) = workers.start_worker(&never()) {
+                workers.return_worker(pooled);
             }
         });
         if let Err(error) = started {

@@ -6,8 +6,8 @@
 //! everything is loaded and before the first hostile byte. From then on the process can compute, use its memory
 //! and use the descriptors that it has, and nothing else.
 //!
-//! The crate knows nothing of pictures or models. It never removes a wall. It reports missing walls;
-//! the caller decides whether to continue.
+//! The crate knows nothing of pictures or models. It never removes a wall. It reports missing walls; the caller
+//! decides whether to continue.
 
 mod descriptors;
 mod filesystem;

@@ -1,5 +1,6 @@
 //! The walls by name, their order, and which of them are up.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -67,6 +68,16 @@ pub struct WallState {
     pub fault: Option<String>,
 }
 
+impl fmt::Display for WallState {
+    /// The wall's name, and why it is not up.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.fault {
+            Some(fault) => write!(f, "{}: {fault}", self.wall.as_str()),
+            None => f.write_str(self.wall.as_str()),
+        }
+    }
+}
+
 /// What a process needs inside its walls.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -81,8 +92,8 @@ pub struct Plan {
 pub struct Walls(Vec<WallState>);
 
 impl Walls {
-    /// Builds every wall but the last around this process, which must have one thread and may have no use for
-    /// its open descriptors. A wall that cannot be built is left out and says why.
+    /// Builds every wall but the last around this process, which must have one thread and must not need any other
+    /// descriptor than stdin, stdout and stderr. If a wall cannot be built, its state contains the reason.
     pub fn build(plan: &Plan) -> Self {
         let mut walls = Walls(Vec::new());
         walls.add(Wall::Descriptors, descriptors::close_all());

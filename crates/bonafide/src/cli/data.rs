@@ -74,6 +74,10 @@ pub(super) async fn existing_keyring(
         ),
         Err(error @ Error::NoKeyring { .. }) => return Err(error.into()),
         Err(Error::Keyring { path, reason, fix }) => {
+            let fix = match config.master_key_command {
+                Some(_) => "The command must print this installation's master keys",
+                None => fix,
+            };
             bail!("the master key {path} cannot be used: {reason}. Nothing was changed. {fix}")
         }
         Err(error) => return Err(error.into()),

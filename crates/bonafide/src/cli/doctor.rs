@@ -85,13 +85,7 @@ fn walls(config: &ServeConfig) -> Check {
         Ok(walls) => walls,
         Err(error) => return Check::bad(name, format!("no engine worker can be started: {error}")),
     };
-    let missing: Vec<String> = walls
-        .missing()
-        .map(|state| {
-            let fault = state.fault.as_deref().unwrap_or_default();
-            format!("{} ({fault})", state.wall.as_str())
-        })
-        .collect();
+    let missing: Vec<String> = walls.missing().map(ToString::to_string).collect();
     if missing.is_empty() {
         let up: Vec<&str> = walls.states().iter().map(|state| state.wall.as_str()).collect();
         return Check::ok(

@@ -58,25 +58,26 @@ pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
 async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
     if let Some(command) = &config.master_key_command {
         let keyring = Keyring::parse(&key_command::printed(command)?, key_command::NAME)?.with_new_master();
-        record_rotation(db, &keyring).await?;
+        master_keys::record_rotation(db, &keyring.fingerprint())
+            .await
+            .context(
+                "no new key was printed: the operator audit trail has no row for it. Run the command again",
+            )?;
         eprintln!(
             "The output contains a new master key. Store it where --master-key-command reads it and restart every server. Then run `bonafide keys rewrap`."
         );
         return print_line(&keyring.to_text()?);
     }
     let file = config.master_key_file();
-    record_rotation(db, &Keyring::rotate(&file)?).await?;
+    let rotated = Keyring::rotate(&file)?.fingerprint();
+    master_keys::record_rotation(db, &rotated)
+        .await
+        .context("the key file has a new master key, but the operator audit trail has no row for it")?;
     eprintln!(
         "A new master key was added to {0}.\nBack {0} up now, copy it to every node, restart every server; then run `bonafide keys rewrap`.",
         file.display()
     );
     print_line(&json!({"rotated": true}).to_string())
-}
-
-async fn record_rotation(db: &Db, rotated: &Keyring) -> anyhow::Result<()> {
-    master_keys::record_rotation(db, &rotated.fingerprint())
-        .await
-        .context("the operator audit trail could not record the rotation")
 }
 
 async fn rewrap(db: &Db, force: bool) -> anyhow::Result<()> {

@@ -152,17 +152,11 @@ fn start_engines(config: &ServeConfig) -> anyhow::Result<EngineWorkers> {
     let up: Vec<&str> = up.map(|state| state.wall.as_str()).collect();
     tracing::info!(walls = up.join(", "), "walls around the engine workers");
     for missing in walls.missing() {
-        let (wall, fault) = (
-            missing.wall.as_str(),
-            missing.fault.as_deref().unwrap_or_default(),
-        );
-        tracing::warn!(wall, fault, "a wall around the engine workers is missing");
+        tracing::warn!(wall = %missing, "a wall around the engine workers is missing");
     }
     if let (Some(missing), false) = (walls.missing_required().next(), config.weak_sandbox) {
         bail!(
-            "the engine workers, which read strangers' files, cannot be confined: the wall `{}` is missing ({}). See docs/operators/install.md, or accept the risk with --weak-sandbox",
-            missing.wall.as_str(),
-            missing.fault.as_deref().unwrap_or_default()
+            "the engine workers, which read strangers' files, cannot be confined: a wall is missing ({missing}). See docs/operators/install.md, or accept the risk with --weak-sandbox"
         );
     }
     Ok(EngineWorkers::start(Settings {
