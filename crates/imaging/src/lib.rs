@@ -17,13 +17,13 @@ mod encode;
 mod error;
 mod format;
 mod geometry;
+mod interpolation;
 mod jpeg;
 mod limits;
 mod luma;
 mod pdf;
 mod picture;
 mod raster;
-mod resample;
 
 pub use decode::decode;
 pub use decoded::Decoded;

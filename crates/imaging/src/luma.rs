@@ -1,9 +1,9 @@
 //! Grey pictures and their integral sums.
 
-use fast_image_resize::pixels::U8;
+use resampling::resize_grey;
 
 use crate::geometry::{Homography, Point};
-use crate::resample::{neighbours, resize};
+use crate::interpolation::neighbours;
 
 /// A grey picture: one byte per pixel, row-major, 0 is black.
 #[derive(Clone, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Luma {
         if (width, height) == (self.width, self.height) {
             return self.clone();
         }
-        let pixels = resize::<U8>(&self.pixels, (self.width, self.height), (width, height));
+        let pixels = resize_grey(&self.pixels, (self.width, self.height), (width, height));
         Self {
             width,
             height,

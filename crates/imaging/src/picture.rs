@@ -1,10 +1,10 @@
 //! RGB pictures and the operations that the engines share.
 
-use fast_image_resize::pixels::U8x3;
+use resampling::resize_rgb;
 
 use crate::geometry::{Homography, Point};
+use crate::interpolation::neighbours;
 use crate::luma::Luma;
-use crate::resample::{neighbours, resize};
 
 /// An upright picture: 8-bit sRGB, row-major, three bytes per pixel, no padding.
 ///
@@ -92,7 +92,7 @@ impl Picture {
         if (width, height) == (self.width, self.height) {
             return self.clone();
         }
-        let pixels = resize::<U8x3>(&self.pixels, (self.width, self.height), (width, height));
+        let pixels = resize_rgb(&self.pixels, (self.width, self.height), (width, height));
         Self {
             width,
             height,

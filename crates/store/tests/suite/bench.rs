@@ -37,7 +37,7 @@ impl Bench {
     pub(crate) async fn postgres() -> Self {
         let server = std::env::var("BONAFIDE_TEST_POSTGRES")
             .expect("this test needs PostgreSQL: run it through scripts/with-postgres");
-        let name = format!("test_{}", Uuid::new_v4().simple());
+        let name = format!("it_{}_{}", std::process::id(), Uuid::new_v4().simple());
         let admin = sqlx::PgPool::connect(&server).await.unwrap();
         sqlx::raw_sql(AssertSqlSafe(format!("create database {name}")))
             .execute(&admin)

@@ -11,13 +11,13 @@ use self::imports::{circles, sources};
 
 /// The crates, lowest floor first. A crate may depend only on crates of lower floors.
 const FLOORS: &[&[&str]] = &[
-    &["reference", "sealing", "sandbox"],
+    &["reference", "resampling", "sealing", "sandbox"],
     &["imaging", "inference", "chain"],
     &["documents", "faces", "sanctions", "chain-sources"],
     &["engine-process", "verification", "store"],
     &["node"],
     &["service"],
-    &["http-server"],
+    &["http-server", "backup"],
     &["api", "hosted-page"],
     &["portal"],
     &["bonafide"],
