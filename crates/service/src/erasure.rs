@@ -65,7 +65,7 @@ pub async fn erase(
             .append_to_journal(now, keys.clone())
             .await
             .map_err(not_begun)?;
-        if let Some(erased) = destroy(db, scope, facemap, &keys, actor).await? {
+        if let Some(erased) = destroy_person(db, scope, facemap, &keys, actor).await? {
             finish(db, objects, scope, erased.facemap_id).await?;
             return Ok(erased);
         }
@@ -83,7 +83,10 @@ fn not_begun(error: store::Error) -> Problem {
 }
 
 /// Destroys the keys and deletes the rows, unless the journal lacks one of the keys.
-async fn destroy(
+///
+/// # Errors
+/// Store errors.
+pub async fn destroy_person(
     db: &Db,
     scope: Scope,
     facemap: Uuid,
@@ -164,7 +167,10 @@ pub async fn remove_objects_left(db: &Db, objects: &Objects) -> Result<u64, stor
 }
 
 /// Indexes the rows of earlier versions, so that erasures find them.
-async fn index_earlier_rows(db: &Db) -> Result<(), store::Error> {
+///
+/// # Errors
+/// Store errors.
+pub async fn index_earlier_rows(db: &Db) -> Result<(), store::Error> {
     while earlier_rows::any(&mut db.read().await?).await? {
         store::transaction!(db, |tx| -> Result<usize, store::Error> {
             earlier_rows::index(tx, PAGE).await
@@ -204,6 +210,7 @@ pub async fn empty_log(app: &App) -> Result<(), store::Error> {
 /// Writes the erasures of earlier versions to the journal, so that restoring an old backup can repeat them
 /// too.
 async fn journal_earlier(app: &App) -> Result<(), store::Error> {
+    app.objects.begin_journal(&app.db.installation_id()).await?;
     loop {
         let mut conn = app.db.read().await?;
         let now = conn.now();

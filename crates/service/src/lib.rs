@@ -14,6 +14,7 @@ pub mod applications;
 pub mod attempt_detail;
 pub mod audit_trail;
 pub mod authentication;
+pub mod backups;
 pub mod branding;
 pub mod caller;
 pub mod chain_watch;

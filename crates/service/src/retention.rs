@@ -13,7 +13,7 @@ use store::attempts::{self, RetentionCandidate};
 use store::audit::{self, Entry};
 use store::erasure_journal::KeyId;
 use store::flows::FlowContent;
-use store::{Scope, faces};
+use store::{Db, Scope, faces};
 use uuid::Uuid;
 
 use super::actor::By;
@@ -102,7 +102,7 @@ async fn sweep_kept(
         journal(app, scope, &over).await?;
         app.background.note_key_destruction();
         for attempt in over {
-            *removed += usize::from(remove(app, scope, attempt).await?);
+            *removed += usize::from(erase_attempt(&app.db, scope, attempt, "retention").await?);
         }
         erasure::remove_objects_left(&app.db, &app.objects).await?;
     }
@@ -235,16 +235,24 @@ async fn journal(app: &App, scope: Scope, attempts: &[&RetentionCandidate]) -> R
 }
 
 /// Deletes an attempt's row and key; the same transaction records that its files must be deleted. Returns
-/// false if another node was faster.
-async fn remove(app: &App, scope: Scope, attempt: &RetentionCandidate) -> Result<bool, Problem> {
-    let removed = store::transaction!(app.db, |tx| -> Result<(), Problem> {
+/// false if another node was faster. The journal must already contain the key.
+///
+/// # Errors
+/// Store errors.
+pub async fn erase_attempt(
+    db: &Db,
+    scope: Scope,
+    attempt: &RetentionCandidate,
+    actor: &str,
+) -> Result<bool, Problem> {
+    let removed = store::transaction!(db, |tx| -> Result<(), Problem> {
         faces::lock(tx, scope).await?;
         if let Some(registration_id) = attempts::delete(tx, scope, attempt.log_id).await? {
             reviews::refresh_status(tx, scope, registration_id).await?;
         }
         let subject = attempt.log_id.to_string();
         let entry = Entry {
-            actor: "retention",
+            actor,
             action: "verification.removed",
             subject: &subject,
             detail: "{}",
@@ -252,7 +260,7 @@ async fn remove(app: &App, scope: Scope, attempt: &RetentionCandidate) -> Result
         Ok(audit::write(tx, scope, &entry).await?)
     });
     if let Err(problem) = removed {
-        let gone = !attempts::exists(&mut app.db.read().await?, scope, attempt.id).await?;
+        let gone = !attempts::exists(&mut db.read().await?, scope, attempt.id).await?;
         return if gone { Ok(false) } else { Err(problem) };
     }
     Ok(true)

@@ -161,6 +161,30 @@ impl Db {
         }
     }
 
+    /// The durable part's SQLite file.
+    pub(crate) fn sqlite_file(&self) -> Result<&std::path::Path, Error> {
+        self.path()
+            .ok_or_else(|| Error::Config("this needs a SQLite database".into()))
+    }
+
+    pub(crate) fn postgres_pool(&self) -> Result<&PgPool, Error> {
+        match &self.pools {
+            Pools::Postgres(pool) => Ok(pool),
+            Pools::Sqlite { .. } => Err(Error::Config("this needs a PostgreSQL database".into())),
+        }
+    }
+
+    /// The time by this database's clock (ms).
+    pub(crate) fn now(&self) -> i64 {
+        (self.clock)()
+    }
+
+    /// The installation of this process's keyring: see [`Keyring::installation_id`].
+    #[must_use]
+    pub fn installation_id(&self) -> String {
+        self.keyring.installation_id()
+    }
+
     /// The fingerprint of this process's keyring: see [`Keyring::fingerprint`].
     #[must_use]
     pub fn key_fingerprint(&self) -> String {

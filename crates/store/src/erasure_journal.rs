@@ -7,12 +7,13 @@
 //! fails, the entry remains and names keys whose destruction was requested. Repeating the request destroys
 //! them, and so does a restore.
 //!
-//! **Format.** `erasures/UUIDv7.json`: `{"version": 1, "at": milliseconds, "keys": ["64 hex digits", …]}`. A
-//! key's id is a keyed hash of the random id of the row that contains the key (see [`KeyId`]). It stays the
+//! **Format.** `erasures/UUIDv7.json`: `{"version": 1, "at": milliseconds, "keys": ["64 hex digits", …]}`. The
+//! file `erasure-journal.json`, next to that folder, identifies the installation that the journal belongs to.
+//! A key's id is a keyed hash of the random id of the row that contains the key (see [`KeyId`]). It stays the
 //! same when the key is wrapped again, and older backups give the same id. Without the keyring it identifies
 //! no person.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use futures_util::TryStreamExt as _;
@@ -25,7 +26,9 @@ use crate::{Conn, Error, Objects, Scope};
 
 /// The folder of the entries, below the root of the object store.
 const FOLDER: &str = "erasures";
-/// The version of the entry format.
+/// The file that names the installation.
+const HEADER: &str = "erasure-journal.json";
+/// The version of the formats.
 const VERSION: u32 = 1;
 
 /// The id of a person's or an attempt's key.
@@ -66,6 +69,34 @@ struct Entry {
     keys: BTreeSet<KeyId>,
 }
 
+impl Entry {
+    fn parse(text: &[u8]) -> Option<Self> {
+        let entry: Self = serde_json::from_slice(text).ok()?;
+        let is_known = entry.version == VERSION && entry.keys.iter().all(KeyId::is_well_formed);
+        is_known.then_some(entry)
+    }
+}
+
+/// The content of [`HEADER`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JournalHeader {
+    version: u32,
+    /// See [`Keyring::installation_id`](crate::Keyring::installation_id).
+    installation: String,
+}
+
+/// The whole journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Journal {
+    /// The content of each entry, by its file's name.
+    pub entries: BTreeMap<String, Vec<u8>>,
+    /// The ids of all destroyed keys.
+    pub keys: BTreeSet<KeyId>,
+    /// When the latest entry was written (ms).
+    pub latest: Option<i64>,
+}
+
 impl Objects {
     fn journal(&self) -> Path {
         self.root.parts().chain([PathPart::from(FOLDER)]).collect()
@@ -90,25 +121,84 @@ impl Objects {
         Ok(())
     }
 
-    /// The ids of all keys in the journal, for a restore.
+    /// Names the installation whose journal this is, unless the journal has a name already.
+    ///
+    /// # Errors
+    /// [`Error::Objects`].
+    pub async fn begin_journal(&self, installation: &str) -> Result<(), Error> {
+        if self.journal_installation().await?.is_some() {
+            return Ok(());
+        }
+        let title = JournalHeader {
+            version: VERSION,
+            installation: installation.to_owned(),
+        };
+        let text = serde_json::to_vec(&title).map_err(|error| Error::Config(error.to_string()))?;
+        let options = PutOptions::from(PutMode::Create);
+        let payload = PutPayload::from_bytes(Bytes::from(text));
+        match self.store.put_opts(&self.title(), payload, options).await {
+            // Another process was faster.
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
+            put => Ok(put.map(|_| ())?),
+        }
+    }
+
+    /// The installation whose journal this is; `None` if the object store has no journal yet.
+    ///
+    /// # Errors
+    /// [`Error::Objects`]; [`Error::Journal`] if the file is malformed or a newer program wrote it.
+    pub async fn journal_installation(&self) -> Result<Option<String>, Error> {
+        let path = self.title();
+        let text = match self.store.get(&path).await {
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            found => found?.bytes().await?,
+        };
+        let title: Option<JournalHeader> = serde_json::from_slice(&text).ok();
+        let title = title.filter(|title| title.version == VERSION);
+        let title = title.ok_or_else(|| Error::Journal(path.to_string()))?;
+        Ok(Some(title.installation))
+    }
+
+    fn title(&self) -> Path {
+        self.root.parts().chain([PathPart::from(HEADER)]).collect()
+    }
+
+    /// Reads the whole journal, for a backup or a restore.
     ///
     /// # Errors
     /// [`Error::Objects`]; [`Error::Journal`] for an entry that is truncated, malformed, or written by a
     /// newer program. Then the restore must stop, because skipping the entry would bring an erased person
     /// back.
-    pub async fn journal_of_erasures(&self) -> Result<BTreeSet<KeyId>, Error> {
-        let mut keys = BTreeSet::new();
+    pub async fn erasure_journal(&self) -> Result<Journal, Error> {
+        let mut journal = Journal::default();
         let folder = self.journal();
         let mut entries = self.store.list(Some(&folder));
         while let Some(object) = entries.try_next().await? {
-            let bytes = self.store.get(&object.location).await?.bytes().await?;
-            let entry: Option<Entry> = serde_json::from_slice(&bytes).ok();
-            let entry = entry
-                .filter(|entry| entry.version == VERSION && entry.keys.iter().all(KeyId::is_well_formed));
-            let entry = entry.ok_or_else(|| Error::Journal(object.location.to_string()))?;
-            keys.extend(entry.keys);
+            let text = self.store.get(&object.location).await?.bytes().await?;
+            let entry = Entry::parse(&text).ok_or_else(|| Error::Journal(object.location.to_string()))?;
+            journal.keys.extend(entry.keys);
+            journal.latest = journal.latest.max(Some(entry.at));
+            let name = object.location.filename().unwrap_or_default().to_owned();
+            journal.entries.insert(name, text.to_vec());
         }
-        Ok(keys)
+        Ok(journal)
+    }
+
+    /// Adds an entry of a copy of the journal, unless it is there already. It is durable when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Journal`] if the name or the content is not that of an entry; [`Error::Objects`].
+    pub async fn restore_to_journal(&self, name: &str, text: Vec<u8>) -> Result<(), Error> {
+        let id = name.strip_suffix(".json").and_then(|id| Uuid::parse_str(id).ok());
+        if id.is_none() || Entry::parse(&text).is_none() {
+            return Err(Error::Journal(name.to_owned()));
+        }
+        let options = PutOptions::from(PutMode::Create);
+        let path = self.journal().join(name);
+        match self.store.put_opts(&path, PutPayload::from(text), options).await {
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
+            put => Ok(put.map(|_| ())?),
+        }
     }
 }
 
@@ -124,13 +214,13 @@ mod tests {
     async fn entries_are_added_up_and_an_unreadable_one_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let objects = Objects::open(&format!("file:{}", folder.path().display()), &[]).unwrap();
-        assert_eq!(objects.journal_of_erasures().await.unwrap(), BTreeSet::new());
+        assert_eq!(objects.erasure_journal().await.unwrap(), Journal::default());
         for digits in ["a", "bc", "b"] {
             let keys = digits.chars().map(key).collect();
             objects.append_to_journal(1, keys).await.unwrap();
         }
         let all: BTreeSet<KeyId> = "abc".chars().map(key).collect();
-        assert_eq!(objects.journal_of_erasures().await.unwrap(), all);
+        assert_eq!(objects.erasure_journal().await.unwrap().keys, all);
         // Sweeping objects and counting stock pass the journal over.
         assert_eq!(
             objects.inventory(i64::MAX).await.unwrap(),
@@ -149,10 +239,10 @@ mod tests {
             .join("erasures/00000000-0000-7000-8000-000000000000.json");
         for text in bad {
             std::fs::write(&entry, text).unwrap();
-            let found = objects.journal_of_erasures().await;
+            let found = objects.erasure_journal().await;
             assert!(matches!(found, Err(Error::Journal(_))), "{text}: {found:?}");
         }
         std::fs::write(&entry, whole).unwrap();
-        assert_eq!(objects.journal_of_erasures().await.unwrap(), all);
+        assert_eq!(objects.erasure_journal().await.unwrap().keys, all);
     }
 }

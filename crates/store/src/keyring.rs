@@ -266,6 +266,19 @@ impl Keyring {
         master.unwrap_key(context, wrapped)
     }
 
+    /// Identifies the installation: 32 hexadecimal digits, which stay the same with each rotation. They reveal
+    /// no key.
+    #[must_use]
+    pub fn installation_id(&self) -> String {
+        hex::encode(&self.hash("installation", &[])[..16])
+    }
+
+    /// A code for the description of a backup that only this installation can make.
+    #[must_use]
+    pub fn backup_mac(&self, description: &[u8]) -> [u8; 32] {
+        self.hash("backup", &[description])
+    }
+
     /// HMAC-SHA-256 under the keyring's root, for one purpose. Equal inputs give equal outputs.
     pub(crate) fn hash(&self, purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
         #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]

@@ -203,7 +203,7 @@ impl Objects {
     }
 
     /// The attempt of an object, from its path.
-    fn attempt_of(&self, object: &Path) -> Option<(Scope, Uuid)> {
+    pub(crate) fn attempt_of(&self, object: &Path) -> Option<(Scope, Uuid)> {
         let parts: Vec<PathPart<'_>> = object.prefix_match(&self.root)?.collect();
         let [merchant, mode, attempts, attempt, _file] = parts.as_slice() else {
             return None;

@@ -208,6 +208,14 @@ pub async fn find_by_name_words(
     ))
 }
 
+/// The ids of people in order, from the first id above `after`, at most `limit`.
+pub async fn ids_after(conn: &mut Conn, scope: Scope, after: Uuid, limit: i64) -> Result<Vec<Uuid>, Error> {
+    const SQL: &str = "select facemap_id from people
+               where merchant_id = $1 and sandbox = $2 and facemap_id > $3 order by facemap_id limit $4";
+    let rows = fetch!(all, conn, scope, (Uuid,), SQL, after, limit)?;
+    Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
+}
+
 /// The ids that a person had before merges.
 pub async fn aliases(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uuid>, Error> {
     const SQL: &str = "select alias from facemap_aliases

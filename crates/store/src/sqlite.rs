@@ -37,6 +37,13 @@ pub(crate) fn options(url: &str) -> Result<SqliteConnectOptions, Error> {
     Ok(options)
 }
 
+/// The options for connecting to an existing file beside this process's other connections.
+pub(crate) fn existing(file: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(file)
+        .busy_timeout(Duration::from_secs(10))
+}
+
 /// The traffic file of a database: `NAME.traffic.db` in the same folder.
 pub(crate) fn traffic_file(main: &Path) -> PathBuf {
     let name = main.file_name().unwrap_or_default().to_string_lossy();

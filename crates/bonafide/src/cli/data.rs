@@ -35,6 +35,12 @@ pub(super) async fn inspect(config: &DataConfig) -> anyhow::Result<Inspection> {
     };
     let keyless = Arc::new(Keyring::generate());
     let inspection = async {
+        if config.database_url().starts_with("sqlite:") {
+            let file = store::snapshots::sqlite_path(&config.database_url())?;
+            if store::snapshots::restore_folder(&file).exists() {
+                return Err(unfinished_restore());
+            }
+        }
         let Some(db) = Db::connect_existing(&config.database_url(), keyless, &options).await? else {
             return Ok(Inspection {
                 db: None,
@@ -42,6 +48,9 @@ pub(super) async fn inspect(config: &DataConfig) -> anyhow::Result<Inspection> {
                 schema: Schema::Missing,
             });
         };
+        if db.is_being_restored().await? {
+            return Err(unfinished_restore());
+        }
         Ok::<_, Error>(Inspection {
             exists: installation::exists(&db).await?,
             schema: db.schema().await?,
@@ -49,6 +58,12 @@ pub(super) async fn inspect(config: &DataConfig) -> anyhow::Result<Inspection> {
         })
     };
     inspection.await.context("the database cannot be opened")
+}
+
+fn unfinished_restore() -> Error {
+    Error::Config(
+        "a restore of a backup into this database has not finished. Run `bonafide restore` again".into(),
+    )
 }
 
 /// Reads the key file and checks it against an existing installation. It creates and changes nothing.
@@ -59,28 +74,17 @@ pub(super) async fn existing_keyring(
     config: &DataConfig,
     inspection: Inspection,
 ) -> anyhow::Result<(Arc<Keyring>, Option<Db>)> {
-    let path = config.master_key_file();
-    let opened = match &config.master_key_command {
-        Some(command) => Keyring::parse(&key_command::printed(command)?, key_command::NAME),
-        None => Keyring::open(&path),
-    };
-    let keyring = match opened {
+    let keyring = match read_keyring(config) {
         Ok(keyring) => Arc::new(keyring),
-        Err(Error::NoKeyring { .. }) if inspection.exists => bail!(
-            "the master key {} is missing, but the database holds an installation. Nothing was created. \
+        Err(error) if inspection.exists && matches!(error.downcast_ref(), Some(Error::NoKeyring { .. })) => {
+            bail!(
+                "the master key {} is missing, but the database holds an installation. Nothing was created. \
              Mount the volume that holds the key, name the file with --master-key (BONAFIDE_MASTER_KEY), \
              or copy it from your backup or from another node",
-            path.display()
-        ),
-        Err(error @ Error::NoKeyring { .. }) => return Err(error.into()),
-        Err(Error::Keyring { path, reason, fix }) => {
-            let fix = match config.master_key_command {
-                Some(_) => "The command must print this installation's master keys",
-                None => fix,
-            };
-            bail!("the master key {path} cannot be used: {reason}. Nothing was changed. {fix}")
+                config.master_key_file().display()
+            )
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     let Some(db) = inspection.db else {
         return Ok((keyring, None));
@@ -92,6 +96,39 @@ pub(super) async fn existing_keyring(
             .map_err(|error| refusal(config, error))?;
     }
     Ok((keyring, Some(db)))
+}
+
+/// Reads the master keys, from the key file or the command that prints them. It creates nothing.
+///
+/// # Errors
+/// Contains [`Error::NoKeyring`] if there is no key file.
+pub(super) fn read_keyring(config: &DataConfig) -> anyhow::Result<Keyring> {
+    let opened = match &config.master_key_command {
+        Some(command) => Keyring::parse(&key_command::printed(command)?, key_command::NAME),
+        None => Keyring::open(&config.master_key_file()),
+    };
+    opened.map_err(|error| match error {
+        Error::Keyring { path, reason, fix } => {
+            let fix = match config.master_key_command {
+                Some(_) => "The command must print this installation's master keys",
+                None => fix,
+            };
+            anyhow!("the master key {path} cannot be used: {reason}. Nothing was changed. {fix}")
+        }
+        error => error.into(),
+    })
+}
+
+/// The keyring of an existing installation. It creates and changes nothing.
+pub(super) async fn keyring_of_installation(config: &DataConfig) -> anyhow::Result<Arc<Keyring>> {
+    let inspection = inspect(config).await?;
+    if !inspection.exists {
+        bail!(
+            "there is no installation in {}. Name its data with --data and --database",
+            config.data.display()
+        );
+    }
+    Ok(existing_keyring(config, inspection).await?.0)
 }
 
 /// How messages name the master key.

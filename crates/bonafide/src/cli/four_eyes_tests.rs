@@ -60,6 +60,13 @@ const COMMANDS: &[Row] = &[
     ("faces reindex", &[]),
     // A data-subject right. An erased person who returns is checked again.
     ("erase", &[]),
+    // A restored installation has the settings and decisions of its backup, which its own key signed.
+    ("backup", &[]),
+    ("backup generate-key", &[]),
+    ("backup verify", &[]),
+    ("restore", &[]),
+    ("repeat-erasures", &[]),
+    ("migrate-database", &[]),
     ("serve", &[]),
     ("doctor", &[]),
     ("migrate", &[]),
@@ -87,7 +94,8 @@ fn commands() -> BTreeSet<String> {
                 .filter(|_| !whole.contains(&name.as_str()))
                 .map(|below| format!("{name} {}", below.get_name()))
                 .collect();
-            if below.is_empty() { vec![name] } else { below }
+            let is_complete = below.is_empty() || command.get_arguments().any(clap::Arg::is_positional);
+            is_complete.then_some(name).into_iter().chain(below)
         })
         .collect()
 }

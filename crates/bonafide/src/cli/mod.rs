@@ -3,6 +3,7 @@
 //! unusable arguments.
 
 mod audit;
+mod backup;
 mod chain;
 mod data;
 mod demo;
@@ -20,9 +21,11 @@ mod keys;
 mod labels;
 mod lists;
 mod merchant;
+mod migrate_database;
 mod monitoring;
 mod output;
 mod portal;
+mod restore;
 mod review;
 mod runtime;
 mod score;
@@ -57,6 +60,8 @@ enum Command {
     Doctor(Box<doctor::Doctor>),
     /// Migrate the database schema (PostgreSQL; with SQLite, the server does so at every start).
     Migrate(DataConfig),
+    /// Copy a SQLite database into PostgreSQL, with every row compared.
+    MigrateDatabase(migrate_database::MigrateDatabase),
     /// Create, approve, suspend and configure merchants.
     Merchant(merchant::MerchantCommand),
     /// Create one-time links to the portal.
@@ -95,6 +100,12 @@ enum Command {
     Audit(audit::AuditCommand),
     /// Erase a person: key, faces, attempts and files. This cannot be undone.
     Erase(erase::Erase),
+    /// Make and check encrypted backups while servers run.
+    Backup(Box<backup::BackupCommand>),
+    /// Restore a backup into a new data folder and an empty database.
+    Restore(Box<restore::Restore>),
+    /// Repeat the erasures in the erasure journal after another tool restored the database.
+    RepeatErasures(DataConfig),
     /// Rotate the master key.
     Keys(keys::KeysCommand),
     /// Rebuild the face index.
@@ -115,6 +126,7 @@ pub fn run() -> ExitCode {
         Command::Serve(config) => serve::run(*config),
         Command::Doctor(command) => doctor::run(&command),
         Command::Migrate(config) => block_on(data::migrate(&config)),
+        Command::MigrateDatabase(command) => migrate_database::run(&command),
         Command::Merchant(command) => merchant::run(command),
         Command::Portal(command) => portal::run(command),
         Command::Flow(command) => flow::run(command),
@@ -134,6 +146,9 @@ pub fn run() -> ExitCode {
         Command::ParseAamva(command) => command.run(),
         Command::Audit(command) => audit::run(command),
         Command::Erase(command) => erase::run(&command),
+        Command::Backup(command) => backup::run(*command),
+        Command::Restore(command) => restore::run(&command),
+        Command::RepeatErasures(config) => restore::repeat_erasures(&config),
         Command::Keys(command) => keys::run(&command),
         Command::Faces(command) => faces::run(&command),
         Command::Eval(command) => eval::run(command),

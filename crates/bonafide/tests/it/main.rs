@@ -6,6 +6,7 @@
 mod account;
 mod api_log;
 mod architecture;
+mod backup;
 mod bad_input;
 mod chains;
 mod command_line;
