@@ -43,7 +43,7 @@ pub enum BackupError {
     Busy(PathBuf),
     /// The copy of the journal lacks an entry that the backup has.
     #[error(
-        "the erasure journal is older than the backup: it lacks {0}. Nothing can use the restored data yet. \
+        "the erasure journal is older than the backup: it lacks {0}. No database was restored. \
          Specify a newer copy with --erasure-journal"
     )]
     OlderJournal(String),

@@ -101,14 +101,24 @@ pub async fn restore(
     // From here on, no server starts on the target.
     let database_work = lock_target(&header, target).await?;
     let copy = database_work.path.join(DATABASE);
-    let manifest = check_origin(path, identities, target).await?;
-    check_header(&header, &manifest)?;
-    let unpacked = unpack(path, identities, target, &work, &copy).await?;
-    if unpacked.manifest != manifest {
-        return Err(BackupError::Damaged("it changed while it was read".into()));
-    }
-    check_journal(target, &journal, &unpacked.erasures)?;
-    check_database(&header, &copy, &unpacked.manifest).await?;
+    let read = async {
+        let manifest = check_origin(path, identities, target).await?;
+        check_header(&header, &manifest)?;
+        let unpacked = unpack(path, identities, target, &work, &copy).await?;
+        if unpacked.manifest != manifest {
+            return Err(BackupError::Damaged("it changed while it was read".into()));
+        }
+        check_journal(target, &journal, &unpacked.erasures)?;
+        check_database(&header, &copy, &unpacked.manifest).await?;
+        Ok(unpacked)
+    };
+    let unpacked = match read.await {
+        Ok(unpacked) => unpacked,
+        Err(error) => {
+            release_target(&header, target).await?;
+            return Err(error);
+        }
+    };
 
     let db = open_copy(&header, target, &copy, &unpacked.manifest).await?;
     let journal = restore_journal(target, journal, unpacked.erasures).await?;
@@ -192,6 +202,19 @@ async fn lock_target(header: &Header, target: &Target<'_>) -> Result<WorkFolder,
     }
     db.close().await;
     Ok(work)
+}
+
+/// Makes an empty target usable again after a backup was refused.
+async fn release_target(header: &Header, target: &Target<'_>) -> Result<(), BackupError> {
+    if header.database == DatabaseKind::Postgres {
+        let url = target.config.database_url();
+        let db = Db::connect(&url, target.keyring.clone(), &options()).await?;
+        if !db.has_tables().await? {
+            db.finish_restore().await?;
+        }
+        db.close().await;
+    }
+    Ok(())
 }
 
 /// Loads the journal that contains the erasures after the backup.

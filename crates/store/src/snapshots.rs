@@ -149,13 +149,17 @@ impl Db {
         Ok(found.await?)
     }
 
-    /// Whether the database has any table except the migration lock and the mark of a restore.
+    /// Whether a PostgreSQL database has any table except the migration lock and the mark of a restore.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Database`].
+    /// [`Error::Config`] on SQLite.
     pub async fn has_tables(&self) -> Result<bool, Error> {
-        let tables = self.table_counts().await?;
-        Ok(tables.keys().any(|name| name != "migration_lock"))
+        let sql = "select exists (select 1 from pg_tables where schemaname = current_schema()
+                   and tablename not in ($1, 'migration_lock'))";
+        let found = sqlx::query_scalar(sql)
+            .bind(MARKER)
+            .fetch_one(self.postgres_pool()?);
+        Ok(found.await?)
     }
 }
 

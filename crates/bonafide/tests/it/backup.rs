@@ -283,6 +283,27 @@ on_both!(who_was_erased_after_the_backup_stays_erased, |backend| {
     assert_eq!(again.count("select count(*) from people").await, people - 1);
 });
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_stays_usable_after_a_damaged_backup() {
+    let (server, _) = Server::demo(Backend::Postgres, &[]).await;
+    let backup = back_up(&server, &[]);
+    let whole = std::fs::read(&backup.file).unwrap();
+    std::fs::write(&backup.file, &whole[..whole.len() / 2]).unwrap();
+    let place = Place::new(&server, Backend::Postgres).await;
+    let refused = place.refusal(&backup, &[&journal_of(&server)]);
+    assert!(refused.contains("backup cannot be used"), "{refused}");
+    let started = place.serve();
+    assert_eq!(started.count("select count(*) from merchants").await, 0);
+    // A database with tables is refused and stays usable, too.
+    let (dir, database) = started.stop();
+    std::fs::write(&backup.file, &whole).unwrap();
+    let place = Place { dir, database };
+    let refused = place.try_restore(&backup, &[&journal_of(&server)]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("has tables"), "{said}");
+    assert_eq!(place.serve().count("select count(*) from merchants").await, 0);
+}
+
 on_both!(a_listed_object_is_missed_where_nobody_kept_it, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     pass(&server, &demo, "pass-passport").await;
