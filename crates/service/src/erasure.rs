@@ -62,7 +62,7 @@ pub async fn erase(
         let now = conn.now();
         drop(conn);
         objects
-            .append_to_journal(now, keys.clone())
+            .append_to_journal(&db.installation_id(), now, keys.clone())
             .await
             .map_err(not_begun)?;
         if let Some(erased) = destroy_person(db, scope, facemap, &keys, actor).await? {
@@ -210,7 +210,6 @@ pub async fn empty_log(app: &App) -> Result<(), store::Error> {
 /// Writes the erasures of earlier versions to the journal, so that restoring an old backup can repeat them
 /// too.
 async fn journal_earlier(app: &App) -> Result<(), store::Error> {
-    app.objects.begin_journal(&app.db.installation_id()).await?;
     loop {
         let mut conn = app.db.read().await?;
         let now = conn.now();
@@ -223,7 +222,8 @@ async fn journal_earlier(app: &App) -> Result<(), store::Error> {
             .map(|erasure| KeyId::of_facemap(&conn, erasure.scope(), erasure.facemap_id))
             .collect();
         drop(conn);
-        app.objects.append_to_journal(now, keys).await?;
+        let installation = app.db.installation_id();
+        app.objects.append_to_journal(&installation, now, keys).await?;
         store::transaction!(app.db, |tx| -> Result<(), store::Error> {
             for erasure in &missing {
                 erasures::mark_journaled(tx, erasure).await?;

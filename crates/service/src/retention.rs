@@ -231,7 +231,8 @@ async fn journal(app: &App, scope: Scope, attempts: &[&RetentionCandidate]) -> R
         .collect();
     let now = conn.now();
     drop(conn);
-    Ok(app.objects.append_to_journal(now, keys).await?)
+    let installation = app.db.installation_id();
+    Ok(app.objects.append_to_journal(&installation, now, keys).await?)
 }
 
 /// Deletes an attempt's row and key; the same transaction records that its files must be deleted. Returns

@@ -102,11 +102,18 @@ impl Objects {
         self.root.parts().chain([PathPart::from(FOLDER)]).collect()
     }
 
-    /// Appends an entry to the erasure journal. The entry is durable when this returns.
+    /// Appends an entry to the erasure journal of an installation
+    /// ([`Keyring::installation_id`](crate::Keyring::installation_id)). The entry is durable when this returns.
     ///
     /// # Errors
     /// [`Error::Objects`]; then the caller must not destroy the keys.
-    pub async fn append_to_journal(&self, at: i64, keys: BTreeSet<KeyId>) -> Result<(), Error> {
+    pub async fn append_to_journal(
+        &self,
+        installation: &str,
+        at: i64,
+        keys: BTreeSet<KeyId>,
+    ) -> Result<(), Error> {
+        self.begin_journal(installation).await?;
         let entry = Entry {
             version: VERSION,
             at,
@@ -217,10 +224,19 @@ mod tests {
         assert_eq!(objects.erasure_journal().await.unwrap(), Journal::default());
         for digits in ["a", "bc", "b"] {
             let keys = digits.chars().map(key).collect();
-            objects.append_to_journal(1, keys).await.unwrap();
+            objects.append_to_journal("ours", 1, keys).await.unwrap();
         }
         let all: BTreeSet<KeyId> = "abc".chars().map(key).collect();
         assert_eq!(objects.erasure_journal().await.unwrap().keys, all);
+        assert_eq!(
+            objects.journal_installation().await.unwrap().as_deref(),
+            Some("ours")
+        );
+        objects.begin_journal("theirs").await.unwrap();
+        assert_eq!(
+            objects.journal_installation().await.unwrap().as_deref(),
+            Some("ours")
+        );
         // Sweeping objects and counting stock pass the journal over.
         assert_eq!(
             objects.inventory(i64::MAX).await.unwrap(),
