@@ -8,7 +8,7 @@ use percent_encoding::percent_decode_str;
 use tokio::process::Command;
 use url::Url;
 
-use store::snapshots::PostgresSnapshot;
+use store::snapshots::{MARKER, PostgresSnapshot};
 
 use crate::error::BackupError;
 
@@ -43,7 +43,7 @@ pub(crate) async fn dump(address: &str, snapshot: &PostgresSnapshot, to: &Path) 
     // Other programs may have schemas of the same database.
     let schema = snapshot.schema.replace('"', "\"\"");
     command.arg(format!("--table=\"{schema}\".*"));
-    command.arg("--exclude-table=*.unfinished_restore");
+    command.arg(format!("--exclude-table=*.{MARKER}"));
     command
         .arg(format!("--snapshot={}", snapshot.name))
         .arg("--file")

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use service::backups;
 use service::config::DataConfig;
 use store::erasure_journal::Journal;
-use store::snapshots::{restore_folder, sqlite_path};
+use store::snapshots::{RESTORE_FOLDER, sqlite_path};
 use store::{Db, Keyring, Objects, Options, Scope, attempts, files, installation};
 use uuid::Uuid;
 
@@ -174,10 +174,8 @@ async fn lock_target(header: &Header, target: &Target<'_>) -> Result<WorkFolder,
     let url = target.config.database_url();
     if header.database == DatabaseKind::Sqlite {
         let file = sqlite_path(&url)?;
-        let folder = restore_folder(&file);
-        let parent = folder.parent().unwrap_or(Path::new("."));
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let work = WorkFolder::create(parent, &name)?;
+        let parent = file.parent().unwrap_or(Path::new(""));
+        let work = WorkFolder::create(parent, RESTORE_FOLDER)?;
         // SQLite would apply an old write-ahead log to the new file.
         return match files::of_database(&file).into_iter().find(|file| file.exists()) {
             Some(used) => Err(BackupError::NotEmpty(
@@ -187,7 +185,7 @@ async fn lock_target(header: &Header, target: &Target<'_>) -> Result<WorkFolder,
             None => Ok(work),
         };
     }
-    let work = WorkFolder::create(&target.config.data, "restore-work-database")?;
+    let work = WorkFolder::create(&target.config.data, RESTORE_FOLDER)?;
     let db = Db::connect(&url, target.keyring.clone(), &options()).await?;
     postgres_tools::check_version(db.postgres_version().await?).await?;
     if db.is_being_restored().await? {

@@ -11,7 +11,7 @@ use crate::db::Db;
 use crate::{Error, sqlite};
 
 /// The table that exists while a restore is not finished. It is not part of the schema.
-const MARKER: &str = "unfinished_restore";
+pub const MARKER: &str = "unfinished_restore";
 
 /// The number of rows of each table.
 pub type TableCounts = BTreeMap<String, i64>;
@@ -163,10 +163,13 @@ impl Db {
     }
 }
 
+/// The name of the folder for the copy of the database while a restore is not finished.
+pub const RESTORE_FOLDER: &str = "restore-work-database";
+
 /// The folder that exists beside a SQLite file while a restore of it is not finished.
 #[must_use]
 pub fn restore_folder(database: &Path) -> PathBuf {
-    database.with_file_name("restore-work-database")
+    database.with_file_name(RESTORE_FOLDER)
 }
 
 /// The file of a `sqlite:` address.
@@ -230,7 +233,7 @@ async fn counts_of_postgres(conn: &mut PgConnection) -> Result<TableCounts, Erro
     Ok(counts)
 }
 
-/// A table's name in SQL. The names come from the database's own catalogue.
-fn quoted(name: &str) -> String {
+/// A name in SQL. Use it only for names from a database's own catalogue.
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

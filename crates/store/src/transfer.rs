@@ -17,10 +17,11 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Ro
 use uuid::Uuid;
 
 use crate::db::Db;
+use crate::snapshots::{self, quoted};
 use crate::{Error, sqlite};
 
 /// Tables that belong to a database and not to its content.
-const OWN: [&str; 3] = ["_sqlx_migrations", "migration_lock", "unfinished_restore"];
+const OWN: [&str; 3] = ["_sqlx_migrations", "migration_lock", snapshots::MARKER];
 /// Bytes that are sent to PostgreSQL at once.
 const AT_ONCE: usize = 1 << 20;
 
@@ -292,11 +293,6 @@ impl Sums {
             .map(|digit| format!("{digit:016x}"))
             .collect()
     }
-}
-
-/// A name in SQL. The names come from the databases' own catalogues.
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 #[cfg(test)]
