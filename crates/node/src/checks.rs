@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use sanctions::freshness::is_unchanged_too_long;
 use sanctions::{ListStatus, StoreError};
 use serde::{Deserialize, Serialize};
 use store::{Db, Objects};
@@ -235,8 +236,9 @@ pub fn keys(config: &DataConfig) -> Check {
     }
 }
 
-/// Checks that the sanctions lists are usable.
-pub fn lists(found: Result<Vec<ListStatus>, StoreError>) -> Check {
+/// Checks that the sanctions lists are usable. `alert_after` is the number of imports in a row without a change
+/// that needs attention; 0 switches this off.
+pub fn lists(found: Result<Vec<ListStatus>, StoreError>, alert_after: u32) -> Check {
     const NAME: &str = "lists";
     let import = "`bonafide lists import FILE…`";
     let lists = match found {
@@ -245,26 +247,36 @@ pub fn lists(found: Result<Vec<ListStatus>, StoreError>) -> Check {
     };
     let oldest = lists
         .iter()
-        .map(|list| list.age_seconds / 86_400)
+        .map(|list| list.import_age_seconds / 86_400)
         .max()
         .unwrap_or_default();
-    match lists.iter().find(|list| !list.active) {
+    let unchanged = lists
+        .iter()
+        .find(|list| is_unchanged_too_long(list.unchanged_imports, alert_after));
+    match (lists.iter().find(|list| !list.active), unchanged) {
         _ if lists.is_empty() => Check::bad(
             NAME,
             format!("no list is imported, so every verification is refused: {import}"),
         ),
-        Some(old) => Check::bad(
+        (Some(old), _) => Check::bad(
             NAME,
             format!(
-                "{} is too old or unreadable, so every verification is refused: {import}",
-                old.list
+                "every verification is refused: {}",
+                old.problem.as_deref().unwrap_or("a list is unusable")
             ),
         ),
-        None if oldest > 2 => Check::attention(
+        (None, Some(same)) => Check::attention(
+            NAME,
+            format!(
+                "the last {} imports of {} changed nothing: check that they download the publisher's current file",
+                same.unchanged_imports, same.list
+            ),
+        ),
+        (None, None) if oldest > 2 => Check::attention(
             NAME,
             format!("{} active, the oldest imported {oldest} days ago", lists.len()),
         ),
-        None => Check::ok(NAME, format!("{} active", lists.len())),
+        (None, None) => Check::ok(NAME, format!("{} active", lists.len())),
     }
 }
 
@@ -301,9 +313,21 @@ mod tests {
             version: "1".into(),
             entities: 1,
             imported_at: String::new(),
+            published_at: None,
             age_seconds: days * 86_400,
+            import_age_seconds: days * 86_400,
             active,
+            problem: (!active).then(|| "list un is old".into()),
+            unchanged_imports: 0,
+            unchanged_since: None,
             digest: String::new(),
+        }
+    }
+
+    fn unchanged(imports: u32) -> ListStatus {
+        ListStatus {
+            unchanged_imports: imports,
+            ..list(true, 0)
         }
     }
 
@@ -314,9 +338,13 @@ mod tests {
             (vec![list(true, 0)], State::Ok),
             (vec![list(true, 0), list(true, 5)], State::Look),
             (vec![list(true, 0), list(false, 50)], State::Bad),
+            (vec![unchanged(29)], State::Ok),
+            (vec![unchanged(30), list(true, 0)], State::Look),
+            (vec![unchanged(30), list(false, 50)], State::Bad),
         ] {
-            assert_eq!(lists(Ok(found)).state, state);
+            assert_eq!(lists(Ok(found), 30).state, state);
         }
+        assert_eq!(lists(Ok(vec![unchanged(30)]), 0).state, State::Ok);
     }
 
     #[test]

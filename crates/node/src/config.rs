@@ -9,6 +9,7 @@ use std::time::Duration;
 use chain::labels::LabelStore;
 use clap::{Args, ValueEnum};
 use sanctions::ListStore;
+use sanctions::freshness::MaxAge;
 use secrecy::SecretString;
 use uuid::Uuid;
 
@@ -41,9 +42,32 @@ pub struct DataConfig {
         conflicts_with = "master_key"
     )]
     pub master_key_command: Option<String>,
-    /// Hours after which an imported sanctions list is too old for screening; 0 turns this check off.
-    #[arg(long, env = "BONAFIDE_LIST_MAX_AGE_HOURS", default_value_t = 24 * 30, global = true)]
+    /// Hours after its publisher's date (or its import, if the publisher gives no date) after which a
+    /// sanctions list is too old for screening; 0 turns every check of age off.
+    #[arg(long, env = "BONAFIDE_LIST_MAX_AGE_HOURS", default_value_t = 24 * 400, global = true)]
     pub list_max_age_hours: u64,
+    /// Hours after its last import after which a sanctions list is too old for screening; 0 turns this check
+    /// off.
+    #[arg(
+        long,
+        env = "BONAFIDE_LIST_MAX_IMPORT_AGE_HOURS",
+        default_value_t = 24 * 30,
+        global = true
+    )]
+    pub list_max_import_age_hours: u64,
+    /// The number of imports in a row without any change after which a sanctions list raises an alert; 0
+    /// turns the alert off.
+    #[arg(
+        long,
+        env = "BONAFIDE_LIST_UNCHANGED_IMPORTS",
+        default_value_t = 30,
+        global = true
+    )]
+    pub list_unchanged_imports: u32,
+}
+
+fn hours(hours: u64) -> Duration {
+    Duration::from_secs(hours.saturating_mul(3_600))
 }
 
 impl DataConfig {
@@ -94,7 +118,10 @@ impl DataConfig {
     pub fn list_store(&self) -> Result<ListStore, sanctions::StoreError> {
         ListStore::open(
             &self.data.join("lists"),
-            Duration::from_secs(self.list_max_age_hours * 3_600),
+            MaxAge {
+                published: hours(self.list_max_age_hours),
+                imported: hours(self.list_max_import_age_hours),
+            },
         )
     }
 }

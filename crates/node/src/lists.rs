@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use chain::currency::Currency;
 use chain::labels::{Label, LabelIndex, LabelRow, Labels as _, sanctions_labels};
+use sanctions::freshness::ListDates;
 use sanctions::store::{Fingerprint, LoadExactlyError};
 use sanctions::{ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list};
 use store::Db;
@@ -69,8 +70,8 @@ struct LoadedLists {
     wallets: Arc<LabelIndex>,
     /// The set that was loaded; `None`: the folder's lists.
     set: Option<ListSet>,
-    /// When the oldest list was imported into the folder (ms).
-    imported_at: i64,
+    /// The dates of each list.
+    dates: Vec<ListDates>,
 }
 
 /// The listed wallets that count for one account.
@@ -405,7 +406,6 @@ impl Lists {
     }
 
     fn load(&self, expected: &Expected) -> Result<LoadedLists, LoadExactlyError> {
-        let now = jiff::Timestamp::now().as_millisecond();
         let (screener, set) = match expected {
             Expected::Installation(Ok(Some(set))) => {
                 let screener = self.store.load_exactly(&expected_versions(set))?;
@@ -417,27 +417,20 @@ impl Lists {
                 return Err(LoadExactlyError::Unusable(ScreenError::Unavailable { reason }));
             }
         };
-        let status = self.store.status().map_err(|error| ScreenError::Unavailable {
+        let mut dates = self.store.dates().map_err(|error| ScreenError::Unavailable {
             reason: error.to_string(),
         })?;
-        let ages = status
-            .iter()
-            .filter(|list| screener.lists().contains_key(&list.list));
-        let oldest = ages.map(|list| list.age_seconds).max().unwrap_or(0);
+        dates.retain(|list| screener.lists().contains_key(&list.list));
         Ok(LoadedLists {
             wallets: Arc::new(wallet_labels(&screener)),
             screener: Arc::new(screener),
             set,
-            imported_at: now.saturating_sub_unsigned(oldest.saturating_mul(1_000)),
+            dates,
         })
     }
 
     fn is_fresh(&self, loaded: &LoadedLists) -> bool {
-        let age = jiff::Timestamp::now()
-            .as_millisecond()
-            .saturating_sub(loaded.imported_at);
-        self.store
-            .is_fresh(Duration::from_millis(u64::try_from(age).unwrap_or(0)))
+        loaded.dates.iter().all(|dates| self.store.check(dates).is_ok())
     }
 
     /// Reloads the lists if the folder or the installation's set changed, and stops using them when they are

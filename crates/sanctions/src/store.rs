@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -16,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::entity::Entity;
-use crate::import::{
-    self, Diff, Guards, ImportError, ImportRefusal, ImportReport, List, ListFormat, Reject, Source,
-};
+use crate::freshness::{Clock, ClockBehind, ListDates, MaxAge, Stale};
+use crate::import::{self, Diff, Guards, ImportError, ImportRefusal, ImportReport, List, ListFormat, Source};
+pub use crate::last_import::LastImport;
 use crate::screener::Screener;
 
 /// The version of the file format. A list in another format must be imported again.
@@ -27,9 +28,8 @@ const EXTENSION: &str = "list.jsonl";
 /// Extension of the report on the last import of a list.
 const REPORT_EXTENSION: &str = "import.json";
 
-/// Default time after its import for which a list is usable. OFAC publishes several times a week, so a month
-/// without an import means that the lists are not maintained.
-pub const DEFAULT_MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// The file with the latest time that this folder's clock has shown.
+const LATEST_TIME: &str = "latest-time";
 
 /// The first line of a list's file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,52 +57,22 @@ pub struct ListStatus {
     pub entities: usize,
     /// Time of import, which importing the same version again renews.
     pub imported_at: String,
-    /// Seconds since the import.
+    /// The publisher's date, if it gives one.
+    pub published_at: Option<String>,
+    /// Seconds since the publisher's date, or since the import if it gives none.
     pub age_seconds: u64,
+    /// Seconds since the import.
+    pub import_age_seconds: u64,
     /// Whether screening uses the list: its format is current and it is not too old.
     pub active: bool,
+    /// Why screening does not use the list.
+    pub problem: Option<String>,
+    /// How many times in a row an import found the version that was already active.
+    pub unchanged_imports: u32,
+    /// The time of the first of these imports.
+    pub unchanged_since: Option<String>,
     /// SHA-256 of the entities in hexadecimal, the same wherever the same files were imported.
     pub digest: String,
-}
-
-/// The report of a list's last import, activated or refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LastImport {
-    /// The list's name.
-    pub list: String,
-    /// The version that was read.
-    pub version: String,
-    /// Time of the import (ms since 1970).
-    pub at: i64,
-    /// Number of records of subjects in the files.
-    pub rows: u64,
-    /// Number of entities made from them.
-    pub entities: usize,
-    /// Number of rows that could not be used.
-    pub rejected: u64,
-    /// The first rejects, with line and reason.
-    pub rejects: Vec<Reject>,
-    /// Differences from the version that was active.
-    pub diff: Option<Diff>,
-    /// Why the list was not activated; `None` if it was.
-    pub refused: Option<String>,
-}
-
-impl LastImport {
-    fn of(report: &ImportReport, refusal: Option<&ImportRefusal>) -> LastImport {
-        LastImport {
-            list: report.list.clone(),
-            version: report.version.clone(),
-            at: Timestamp::now().as_millisecond(),
-            rows: report.rows,
-            entities: report.entities,
-            rejected: report.rejected,
-            rejects: report.rejects.clone(),
-            diff: report.diff.clone(),
-            refused: refusal.map(ImportRefusal::to_string),
-        }
-    }
 }
 
 /// Screening is not possible now. The caller must not report the subject as clear.
@@ -163,6 +133,9 @@ pub enum StoreError {
         /// The report of the import.
         report: Box<ImportReport>,
     },
+    /// The machine's clock cannot be trusted, so no age is known.
+    #[error(transparent)]
+    Clock(#[from] ClockBehind),
     /// The folder cannot be read or written.
     #[error("the lists' folder: {0}")]
     Folder(#[from] std::io::Error),
@@ -172,7 +145,8 @@ pub enum StoreError {
 #[derive(Clone, Debug)]
 pub struct ListStore {
     folder: PathBuf,
-    max_age: Duration,
+    max_age: MaxAge,
+    clock: Arc<Clock>,
 }
 
 /// The state of the folder, to detect changes.
@@ -188,9 +162,8 @@ pub struct FolderLock {
 }
 
 impl ListStore {
-    /// Opens the folder of lists and creates it if it does not exist. A `max_age` of zero disables the check
-    /// of age.
-    pub fn open(folder: &Path, max_age: Duration) -> Result<ListStore, StoreError> {
+    /// Opens the folder of lists and creates it if it does not exist.
+    pub fn open(folder: &Path, max_age: MaxAge) -> Result<ListStore, StoreError> {
         if !folder.exists() {
             fs::create_dir_all(folder)?;
             // The parent folder must be synced too. Otherwise a power failure could remove the new folder
@@ -200,7 +173,15 @@ impl ListStore {
         Ok(ListStore {
             folder: folder.to_owned(),
             max_age,
+            clock: Arc::new(Clock::new(folder.join(LATEST_TIME))),
         })
+    }
+
+    /// The same folder with another clock, for tests.
+    #[cfg(test)]
+    fn with_clock(mut self, system: fn() -> i64) -> ListStore {
+        self.clock = Arc::new(Clock::with(self.folder.join(LATEST_TIME), system));
+        self
     }
 
     /// Imports one list from its files and makes it active, unless `guards` refuse it.
@@ -221,8 +202,11 @@ impl ListStore {
                 .as_ref()
                 .map(|(header, before)| (header.version.as_str(), before.entities.len())),
         };
-        if let Err(refusal) = import::check_guards(&report, active, guards) {
-            self.write_report(&LastImport::of(&report, Some(&refusal)));
+        let earlier = fs::read(self.report_path(&list.name))
+            .ok()
+            .and_then(|text| serde_json::from_slice::<LastImport>(&text).ok());
+        if let Err(refusal) = self.check_import(&report, active, guards)? {
+            self.write_report(&LastImport::of(&report, Some(&refusal), false, earlier));
             let (list, version) = (list.name, list.version);
             return Err(StoreError::Refused {
                 list,
@@ -232,8 +216,30 @@ impl ListStore {
             });
         }
         report.digest = self.activate(&list)?;
-        self.write_report(&LastImport::of(&report, None));
+        let same_version = before
+            .is_some_and(|(header, _)| header.sha256 == report.digest && header.version == report.version);
+        let import = LastImport::of(&report, None, same_version, earlier);
+        report.unchanged = import.unchanged;
+        self.write_report(&import);
         Ok(report)
+    }
+
+    /// Checks the guards, and that the list is not too old already. The outer error is the clock's.
+    fn check_import(
+        &self,
+        report: &ImportReport,
+        active: Option<(&str, usize)>,
+        guards: &Guards,
+    ) -> Result<Result<(), ImportRefusal>, StoreError> {
+        let checked = import::check_guards(report, active, guards);
+        if checked.is_err() || self.max_age.published.is_zero() {
+            return Ok(checked);
+        }
+        let now = self.clock.now()?;
+        let dates = ListDates::new(&report.list, &report.version, now);
+        Ok(dates
+            .check(now, self.max_age)
+            .map_err(|stale| ImportRefusal::Stale(Box::new(stale))))
     }
 
     /// Writes the report of an import. Failure is ignored, because the list's activation does not depend on
@@ -283,7 +289,7 @@ impl ListStore {
             format: FORMAT,
             list: list.name.clone(),
             version: list.version.clone(),
-            imported_at: Timestamp::now().as_millisecond(),
+            imported_at: self.now(),
             entities: list.entities.len(),
             sha256: hex::encode(hash.finalize()),
         };
@@ -324,24 +330,44 @@ impl ListStore {
     /// The status of each list in the folder, sorted by list.
     pub fn status(&self) -> Result<Vec<ListStatus>, StoreError> {
         let mut out = Vec::new();
+        let now = self.now();
+        let imports = self.last_imports()?;
+        let show = |ms: i64| Timestamp::from_millisecond(ms).ok().map(|t| format!("{t:.3}"));
         for path in self.files()? {
             let Ok((header, _)) = read_header(&path) else {
                 continue;
             };
-            let age = age_of(&header);
+            let dates = header.dates();
+            let problem = match header.format {
+                FORMAT => self.check(&dates).err().map(|stale| stale.to_string()),
+                _ => Some(other_version(&header.list)),
+            };
+            let last = imports.iter().find(|import| import.list == header.list);
+            let seconds = |ms: i64| u64::try_from(ms / 1_000).unwrap_or(0);
             out.push(ListStatus {
                 list: header.list,
                 version: header.version,
                 entities: header.entities,
-                imported_at: Timestamp::from_millisecond(header.imported_at)
-                    .map(|t| format!("{t:.3}"))
-                    .unwrap_or_default(),
-                age_seconds: age.as_secs(),
-                active: header.format == FORMAT && self.is_fresh(age),
+                imported_at: show(header.imported_at).unwrap_or_default(),
+                published_at: dates.published_at.and_then(show),
+                age_seconds: seconds(dates.age(now)),
+                import_age_seconds: seconds(now.saturating_sub(header.imported_at)),
+                active: problem.is_none(),
+                problem,
+                unchanged_imports: last.map_or(0, |import| import.unchanged),
+                unchanged_since: last.and_then(|import| import.unchanged_since).and_then(show),
                 digest: header.sha256,
             });
         }
         Ok(out)
+    }
+
+    /// The dates of each list in the folder.
+    pub fn dates(&self) -> Result<Vec<ListDates>, StoreError> {
+        let files = self.files()?.into_iter();
+        Ok(files
+            .filter_map(|path| Some(read_header(&path).ok()?.0.dates()))
+            .collect())
     }
 
     /// The state of the folder. If it differs from an earlier one, call [`ListStore::load`] again.
@@ -371,13 +397,8 @@ impl ListStore {
         let mut lists = Vec::with_capacity(files.len());
         for path in files {
             let (header, list) = self.read_list(&path).map_err(&unavailable)?;
-            if !self.is_fresh(age_of(&header)) {
-                let days = age_of(&header).as_secs() / 86_400;
-                return Err(unavailable(format!(
-                    "list {} was imported {days} days ago; import it anew",
-                    header.list
-                )));
-            }
+            self.check(&header.dates())
+                .map_err(|stale| unavailable(stale.to_string()))?;
             lists.push(list);
         }
         Ok(Screener::new(lists))
@@ -408,38 +429,29 @@ impl ListStore {
             if header.sha256 != wanted.digest {
                 return Err(lacks(name, wanted, &header.version));
             }
-            if !self.is_fresh(age_of(&header)) {
-                let days = age_of(&header).as_secs() / 86_400;
-                return Err(unusable(format!(
-                    "list {name} was imported {days} days ago; import it anew"
-                )));
-            }
+            self.check(&header.dates())
+                .map_err(|stale| unusable(stale.to_string()))?;
             lists.push(list);
         }
         Ok(Screener::new(lists))
     }
 
-    /// Checks that every list is still fresh enough for an index that was loaded earlier.
-    pub fn check_fresh(&self) -> Result<(), ScreenError> {
-        let unavailable = |reason: String| ScreenError::Unavailable { reason };
-        let lists = self.status().map_err(|e| unavailable(e.to_string()))?;
-        if lists.is_empty() {
-            return Err(unavailable(
-                "no list was imported yet; run `bonafide lists import FILE`".into(),
-            ));
+    /// Checks that a list may be used now.
+    ///
+    /// # Errors
+    /// When it is too old, or the clock went back so far that no age is known.
+    pub fn check(&self, dates: &ListDates) -> Result<(), Stale> {
+        if self.max_age.published.is_zero() {
+            return Ok(());
         }
-        match lists.iter().find(|l| !l.active) {
-            Some(old) => Err(unavailable(format!(
-                "list {} is too old; import it anew",
-                old.list
-            ))),
-            None => Ok(()),
-        }
+        dates.check(self.clock.now()?, self.max_age)
     }
 
-    /// Whether a list of this age is usable.
-    pub fn is_fresh(&self, age: Duration) -> bool {
-        self.max_age.is_zero() || age <= self.max_age
+    /// The time for ages that are shown and recorded. While the clock cannot be trusted it is the clock's,
+    /// and [`ListStore::check`] refuses every list.
+    fn now(&self) -> i64 {
+        let system = |_| Timestamp::now().as_millisecond();
+        self.clock.now().unwrap_or_else(system)
     }
 
     fn path(&self, list: &str) -> PathBuf {
@@ -490,9 +502,7 @@ impl ListStore {
             .into_owned();
         let (header, mut reader) = read_header(path).map_err(|e| format!("{name} cannot be read: {e}"))?;
         if header.format != FORMAT {
-            return Err(format!(
-                "{name} was written by another version of this program; import it anew"
-            ));
+            return Err(other_version(&name));
         }
         let mut hash = Sha256::new();
         let mut entities: Vec<Entity> = Vec::new();
@@ -521,12 +531,14 @@ fn read_header(path: &Path) -> std::io::Result<(Header, BufReader<File>)> {
     Ok((header, reader))
 }
 
-/// Time since the import; zero if the clock went backwards.
-fn age_of(header: &Header) -> Duration {
-    let age = Timestamp::now()
-        .as_millisecond()
-        .saturating_sub(header.imported_at);
-    Duration::from_millis(u64::try_from(age).unwrap_or(0))
+fn other_version(name: &str) -> String {
+    format!("{name} was written by another version of this program; import it again")
+}
+
+impl Header {
+    fn dates(&self) -> ListDates {
+        ListDates::new(&self.list, &self.version, self.imported_at)
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,16 @@
 
 use super::*;
 
+const DAY: i64 = 86_400_000;
+/// 2026-11-23, the time of these tests.
+const NOW: i64 = 1_795_392_000_000;
+
+fn open(folder: &Path) -> ListStore {
+    ListStore::open(folder, MaxAge::default())
+        .unwrap()
+        .with_clock(|| NOW)
+}
+
 fn lines(count: usize) -> Vec<u8> {
     let line = |i: usize| {
         format!(
@@ -19,7 +29,7 @@ fn source(content: Vec<u8>) -> Vec<Source> {
 #[test]
 fn imports_guards_and_loads() {
     let folder = tempfile::tempdir().unwrap();
-    let store = ListStore::open(folder.path(), DEFAULT_MAX_AGE).unwrap();
+    let store = open(folder.path());
     assert!(store.load().is_err(), "no list: unavailable");
     let empty = store.fingerprint().unwrap();
 
@@ -91,9 +101,7 @@ fn imports_guards_and_loads() {
 #[test]
 fn the_same_files_have_the_same_digest_and_load_exactly() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let stores = folders
-        .each_ref()
-        .map(|folder| ListStore::open(folder.path(), DEFAULT_MAX_AGE).unwrap());
+    let stores = folders.each_ref().map(|folder| open(folder.path()));
     let [first, second] = stores.each_ref().map(|store| {
         store
             .import(source(lines(11)), None, &Guards::default())
@@ -146,16 +154,11 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
 }
 
 #[test]
-fn damaged_and_old_lists_are_not_used() {
+fn damaged_lists_are_not_used() {
     let folder = tempfile::tempdir().unwrap();
-    let store = ListStore::open(folder.path(), DEFAULT_MAX_AGE).unwrap();
+    let store = open(folder.path());
     store.activate(&crate::demo_list()).unwrap();
-    assert!(store.load().is_ok() && store.check_fresh().is_ok());
-
-    let strict = ListStore::open(folder.path(), Duration::from_millis(1)).unwrap();
-    std::thread::sleep(Duration::from_millis(5));
-    assert!(strict.load().is_err() && strict.check_fresh().is_err());
-    assert!(!strict.status().unwrap()[0].active);
+    assert!(store.load().is_ok());
 
     let path = store.files().unwrap().remove(0);
     let whole = fs::read(&path).unwrap();
@@ -163,4 +166,105 @@ fn damaged_and_old_lists_are_not_used() {
     assert!(store.load().is_err());
     fs::write(&path, b"").unwrap();
     assert!(store.load().is_err());
+}
+
+/// One person, in a list of this date.
+fn dated(date: &str) -> Vec<Source> {
+    let line = format!(
+        "{{\"id\":\"x\",\"schema\":\"Person\",\"properties\":{{\"name\":[\"Invented Person\"]}},\"last_seen\":\"{date}\"}}\n"
+    );
+    source(line.into_bytes())
+}
+
+#[test]
+fn a_list_that_is_old_at_its_import_does_not_replace_the_active_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    for (date, refused) in [
+        ("2020-03-01", true),
+        ("2025-10-19", false),
+        ("2026-11-22", false),
+        ("", false),
+    ] {
+        let import = store.import(dated(date), None, &Guards::default());
+        assert_eq!(import.is_err(), refused, "{date}: {import:?}");
+    }
+    let old = store
+        .import(
+            vec![Source::new("other.ftm.json", &b"{\"id\":\"x\",\"schema\":\"Person\",\"properties\":{\"name\":[\"A B\"]},\"last_seen\":\"2020-03-01\"}"[..])],
+            None,
+            &Guards::default(),
+        )
+        .unwrap_err()
+        .to_string();
+    assert!(
+        old.contains("2020-03-01") && old.contains("--list-max-age-hours"),
+        "{old}"
+    );
+    // Other lists stay usable.
+    assert!(store.load().is_ok());
+    let off = ListStore::open(folder.path(), MaxAge::OFF).unwrap();
+    let wide = Guards {
+        max_shrink_percent: 100,
+        ..Guards::default()
+    };
+    off.import(dated("2020-03-01"), None, &wide).unwrap();
+    let reasons: Vec<_> = store
+        .status()
+        .unwrap()
+        .into_iter()
+        .map(|list| list.problem)
+        .collect();
+    assert!(
+        reasons[0].as_deref().unwrap().contains("2020-03-01"),
+        "{reasons:?}"
+    );
+    assert!(store.load().is_err(), "imported today, but of 2020");
+    assert!(off.load().is_ok());
+}
+
+#[test]
+fn a_list_grows_old_and_a_clock_that_is_set_back_does_not_renew_it() {
+    let folder = tempfile::tempdir().unwrap();
+    open(folder.path()).activate(&crate::demo_list()).unwrap();
+    let at = |clock: fn() -> i64| open(folder.path()).with_clock(clock);
+    assert!(at(|| NOW + 30 * DAY).load().is_ok());
+    let old = at(|| NOW + 31 * DAY);
+    assert!(old.load().is_err() && !old.status().unwrap()[0].active);
+    let back = at(|| NOW);
+    let reason = back.load().err().unwrap().to_string();
+    assert!(reason.contains("clock"), "{reason}");
+    assert!(!back.status().unwrap()[0].active);
+    let refused = back.import(dated("2026-11-22"), None, &Guards::default());
+    assert!(matches!(refused, Err(StoreError::Clock(_))), "{refused:?}");
+    // The operator finds that the later time was wrong.
+    fs::remove_file(folder.path().join(LATEST_TIME)).unwrap();
+    assert!(at(|| NOW).load().is_ok());
+}
+
+#[test]
+fn imports_without_a_change_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let counts: Vec<(u32, u32)> = [
+        "2026-11-01",
+        "2026-11-01",
+        "2026-11-01",
+        "2026-10-01",
+        "2026-11-01",
+        "2026-11-02",
+    ]
+    .into_iter()
+    .map(|date| {
+        let report = store.import(dated(date), None, &Guards::default());
+        let status = store.status().unwrap().remove(0);
+        assert_eq!(status.unchanged_imports > 0, status.unchanged_since.is_some());
+        (
+            report.map_or(u32::MAX, |report| report.unchanged),
+            status.unchanged_imports,
+        )
+    })
+    .collect();
+    // The older version is refused and neither counts nor resets. A new date shows that the publisher is alive.
+    assert_eq!(counts, [(0, 0), (1, 1), (2, 2), (u32::MAX, 2), (3, 3), (0, 0)]);
 }

@@ -105,7 +105,7 @@ pub async fn report(app: &Shared) -> Report {
             // The folder's lists count only if the installation uses them.
             let lists = match app.lists.screener() {
                 Err(reason) => Check::bad("lists", reason),
-                Ok(_) => checks::lists(status),
+                Ok(_) => checks::lists(status, data.list_unchanged_imports),
             };
             let found = vec![lists, checks::keys(data), checks::disk(&data.data)];
             (found, digests)

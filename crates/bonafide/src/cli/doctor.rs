@@ -276,10 +276,10 @@ fn lists(data: &DataConfig, set: Result<Option<ListSet>, Error>) -> Check {
             }
             // Other lists in the folder are not in use.
             folder.retain(|list| set.lists.contains_key(&list.list));
-            checks::lists(Ok(folder))
+            checks::lists(Ok(folder), data.list_unchanged_imports)
         }
-        (Some(_), Ok(_)) => checks::lists(Ok(Vec::new())),
-        (_, folder) => checks::lists(folder),
+        (Some(_), Ok(_)) => checks::lists(Ok(Vec::new()), data.list_unchanged_imports),
+        (_, folder) => checks::lists(folder, data.list_unchanged_imports),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use sanctions::freshness::is_unchanged_too_long;
 use sanctions::import::ImportRefusal;
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
 use service::config::DataConfig;
@@ -85,6 +86,18 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
                     "{:24} {:10} {:>8} entities  version {}  imported {}",
                     list.list, state, list.entities, list.version, list.imported_at
                 ))?;
+                if let Some(problem) = &list.problem {
+                    print_line(&format!("  {problem}"))?;
+                }
+                if let (Some(since), true) = (
+                    &list.unchanged_since,
+                    is_unchanged_too_long(list.unchanged_imports, data.list_unchanged_imports),
+                ) {
+                    print_line(&format!(
+                        "  no change in {} imports since {since}: check that they download the publisher's current file",
+                        list.unchanged_imports
+                    ))?;
+                }
             }
             Ok(())
         }
@@ -115,6 +128,12 @@ async fn import_all(
                         )
                     })?;
                 print_line(&describe(&report))?;
+                if is_unchanged_too_long(report.unchanged, config.list_unchanged_imports) {
+                    eprintln!(
+                        "bonafide: the last {} imports of {} changed nothing: check that they download the publisher's current file",
+                        report.unchanged, report.list
+                    );
+                }
             }
             Err(error) => {
                 refused += 1;

@@ -26,6 +26,7 @@ mod idempotency;
 mod installation;
 mod interruptions;
 mod lifecycle;
+mod lists;
 mod load;
 mod monitoring;
 mod names;

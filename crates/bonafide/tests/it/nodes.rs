@@ -15,7 +15,7 @@ use crate::portal::Browser;
 use crate::verify::{person, verify};
 
 /// A list of these people, as a publisher's file.
-fn list_file(dir: &Path, date: &str, names: &[&str]) -> PathBuf {
+pub(crate) fn list_file(dir: &Path, date: &str, names: &[&str]) -> PathBuf {
     let file = dir.join("invented.ftm.json");
     let lines: String = names
         .iter()
@@ -37,7 +37,7 @@ fn import(server: &Server, file: &Path) {
 }
 
 /// An account's sandbox with a Flow without documents, in the shape that [`verify`] expects.
-fn account(server: &Server) -> (Merchant, Value) {
+pub(crate) fn account(server: &Server) -> (Merchant, Value) {
     let merchant = server.merchant(true);
     let flow = server.flow(&merchant, &json!({"name": "F"}));
     let demo = json!({"apiKey": merchant.sandbox.key, "secret": merchant.sandbox.secret, "flows": {"data-only": flow}});
@@ -45,7 +45,7 @@ fn account(server: &Server) -> (Merchant, Value) {
 }
 
 /// Verifies a listed person. Returns the HTTP status and the screening's result.
-async fn screened(server: &Server, demo: &Value, last_name: &str) -> (u16, Value) {
+pub(crate) async fn screened(server: &Server, demo: &Value, last_name: &str) -> (u16, Value) {
     let known = json!({"firstName": "Zebulon", "lastName": last_name, "dob": "02/03/1961"});
     let (status, body) = verify(server, demo, person(demo, known)).await;
     (status, body["kycResults"]["status"].clone())

@@ -8,6 +8,7 @@ use axum::response::Response;
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use inference::{Manifest, find_models_dir};
+use sanctions::freshness::is_unchanged_too_long;
 use sanctions::store::{LastImport, ListStatus};
 use service::four_eyes::AnswerOutcome;
 use service::installation_acts::{self, InstallationAct, Obstacle, Operators, PendingAct};
@@ -38,6 +39,17 @@ struct ListsPage {
     models_broken: Option<String>,
     /// Pending acts on lists, which need an operator's confirmation.
     acts: Vec<ListAct>,
+    /// The number of imports in a row without a change that needs attention.
+    alert_after: u32,
+}
+
+impl ListsPage {
+    /// Since when imports have found no change, if that needs attention. Only the day is shown.
+    fn unchanged_since<'a>(&self, list: &'a ListStatus) -> Option<&'a str> {
+        is_unchanged_too_long(list.unchanged_imports, self.alert_after)
+            .then(|| list.unchanged_since.as_deref()?.get(..10))
+            .flatten()
+    }
 }
 
 /// A pending act, and what the reader may do with it.
@@ -109,6 +121,7 @@ pub(super) async fn lists(
         Err(reason) => (Vec::new(), Some(reason)),
     };
     Ok(html(ListsPage {
+        alert_after: app.config.data.list_unchanged_imports,
         lists,
         imports: imports.unwrap_or_default(),
         broken: unreadable.or_else(|| app.lists.screener().err()),

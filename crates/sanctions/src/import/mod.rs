@@ -23,6 +23,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::entity::Entity;
+use crate::freshness::Stale;
 
 pub(crate) use ftm::entity_of_properties;
 pub(crate) use input::read_line;
@@ -91,6 +92,8 @@ pub struct ImportReport {
     pub diff: Option<Diff>,
     /// SHA-256 of the entities, set when the store has written them.
     pub digest: String,
+    /// How many times in a row an import found the version that was already active, set by the store.
+    pub unchanged: u32,
 }
 
 /// A file to import.
@@ -196,6 +199,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
         sha256,
         diff: None,
         digest: String::new(),
+        unchanged: 0,
     };
     Ok((list, report))
 }
@@ -244,6 +248,9 @@ pub enum ImportRefusal {
         /// The active version.
         active: String,
     },
+    /// The list is already too old for screening.
+    #[error(transparent)]
+    Stale(Box<Stale>),
     /// Too many rows could not be used.
     #[error("{rejected} of {rows} rows could not be used")]
     Rejects {

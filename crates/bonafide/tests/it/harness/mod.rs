@@ -92,6 +92,8 @@ pub(crate) fn workspace() -> PathBuf {
 pub(crate) fn program(database: &str, dir: &Path, environment: &Environment) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bonafide"));
     command
+        // The dates in the tests' lists do not grow with the calendar.
+        .env("BONAFIDE_LIST_MAX_AGE_HOURS", "0")
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .env("BONAFIDE_DATA", dir)
         .env("BONAFIDE_DATABASE", database)
