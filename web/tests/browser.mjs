@@ -128,15 +128,27 @@ export async function look(page, state, schemes = ["light", "dark"]) {
   await mkdir(screenshots, { recursive: true });
   for (const [size, viewport] of Object.entries({ phone, desktop })) {
     await page.setViewportSize(viewport);
-    faults.push(...(await lookInSchemes(page, (scheme) => join(screenshots, `${state}-${size}-${scheme}.png`), schemes)));
+    const file = (/** @type {Scheme} */ scheme) => join(screenshots, `${state}-${size}-${scheme}.png`);
+    faults.push(...(await lookInSchemes(page, file, schemes.length > 1 ? schemesOn(size) : schemes)));
     faults.push(...(await smallTargets(page)));
   }
   return faults.map((fault) => `${state}: ${fault}`);
 }
 
 /**
- * Checks a page's width and, in each colour scheme, its accessibility. Ends in the first scheme. The rules that do
- * not concern colours are checked in the first scheme only. With SCREENSHOTS=1 it also takes pictures.
+ * The colour schemes to check on a phone or a desktop: both with EVERY_SCREEN=1 (`make test-all`) or SCREENSHOTS=1,
+ * otherwise light on the phone and dark on the desktop.
+ * @param {string} size
+ * @returns {Scheme[]}
+ */
+export function schemesOn(size) {
+  if (process.env.EVERY_SCREEN || process.env.SCREENSHOTS) return ["light", "dark"];
+  return size === "phone" ? ["light"] : ["dark"];
+}
+
+/**
+ * Checks a page's width and, in each colour scheme, its accessibility. Ends in the light scheme. The rules that do
+ * not concern colours are checked in the light scheme only. With SCREENSHOTS=1 it also takes pictures.
  * @param {Page} page
  * @param {(scheme: Scheme) => string} file
  * @param {Scheme[]} [schemes]
@@ -148,10 +160,10 @@ export async function lookInSchemes(page, file, schemes = ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: scheme });
     await drawn(page);
     if (process.env.SCREENSHOTS) await page.screenshot({ path: file(scheme), fullPage: true });
-    const found = await accessibilityFaults(page, scheme === schemes[0] ? EVERY_RULE : COLOUR_RULES);
+    const found = await accessibilityFaults(page, scheme === "light" ? EVERY_RULE : COLOUR_RULES);
     for (const fault of found) faults.push(`${scheme}: ${fault}`);
   }
-  await page.emulateMedia({ colorScheme: schemes[0] });
+  await page.emulateMedia({ colorScheme: "light" });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (wide > 0) faults.push(`${wide} px wider than the window`);
   return faults;

@@ -1,11 +1,12 @@
-// Checks every page of the portal against WCAG 2.2 AA, on a phone and a desktop, light and dark. With SCREENSHOTS=1
+// Checks every page of the portal against WCAG 2.2 AA, on a phone (light) and a desktop (dark), and with EVERY_SCREEN=1
+// (`make test-all`) on both in both colour schemes. With SCREENSHOTS=1
 // it takes a picture of each, in .cache/screenshots. `portal-pages.json` lists the pages; a test of the server fails
 // if one is missing.
 import assert from "node:assert/strict";
 import { mkdir, readFile, readdir } from "node:fs/promises";
 import { join as path } from "node:path";
 import { after, before, test } from "node:test";
-import { desktop, lookInSchemes, newVisitor, phone, startBrowser } from "./browser.mjs";
+import { desktop, lookInSchemes, newVisitor, phone, schemesOn, startBrowser } from "./browser.mjs";
 import { documentsFlow, root, startServer } from "./server.mjs";
 import { invitation, join, operatorLink, signUpLink, verify } from "./staff.mjs";
 
@@ -71,7 +72,7 @@ test("every page", async () => {
     if (new URL(page.url()).pathname !== address.split("?")[0]) faults.push(`${entry.path}: led to ${page.url()}`);
     for (const [size, viewport] of Object.entries({ phone, desktop })) {
       await page.setViewportSize(viewport);
-      const found = await lookInSchemes(page, (scheme) => path(folder, `${name}-${size}-${scheme}.png`));
+      const found = await lookInSchemes(page, (scheme) => path(folder, `${name}-${size}-${scheme}.png`), schemesOn(size));
       faults.push(...found.map((fault) => `${entry.path} (${size}): ${fault}`));
       const words = await page.evaluate(() => document.body.innerText.match(/\b[a-z]+(?:\.[a-z_]+){1,4}\b(?=\s|$)/g) ?? []);
       // A text that is missing is shown as its key.
