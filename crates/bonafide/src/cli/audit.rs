@@ -35,7 +35,7 @@ enum Action {
 pub(super) fn run(command: AuditCommand) -> anyhow::Result<()> {
     let Action::Verify { merchant } = command.action;
     block_on(async {
-        let db = data::open(&command.data).await?.db;
+        let db = data::open_existing(&command.data).await?.db;
         let mut conn = db.read().await?;
         let accounts = match merchant {
             Some(id) => vec![merchants::get(&mut conn, id).await?.context("no such merchant")?],

@@ -123,12 +123,16 @@ pub(super) fn read_keyring(config: &DataConfig) -> anyhow::Result<Keyring> {
 pub(super) async fn keyring_of_installation(config: &DataConfig) -> anyhow::Result<Arc<Keyring>> {
     let inspection = inspect(config).await?;
     if !inspection.exists {
-        bail!(
-            "there is no installation in {}. Name its data with --data and --database",
-            config.data.display()
-        );
+        return Err(no_installation(config));
     }
     Ok(existing_keyring(config, inspection).await?.0)
+}
+
+fn no_installation(config: &DataConfig) -> anyhow::Error {
+    anyhow!(
+        "there is no installation in {}. Name its data with --data and --database",
+        config.data.display()
+    )
 }
 
 /// How messages name the master key.
@@ -159,11 +163,15 @@ fn refusal(config: &DataConfig, error: Error) -> anyhow::Error {
     }
 }
 
-/// The installation's keyring. It creates one if there is neither a key file nor an installation.
-async fn keyring(config: &DataConfig) -> anyhow::Result<(Arc<Keyring>, KeyringOrigin)> {
+/// The installation's keyring. With `may_create`, it creates one if there is neither a key file nor an
+/// installation.
+async fn keyring(config: &DataConfig, may_create: bool) -> anyhow::Result<(Arc<Keyring>, KeyringOrigin)> {
     // The database is inspected first. A key file that appears after that was created by another process that
     // started faster.
     let inspection = inspect(config).await?;
+    if !may_create && !inspection.exists {
+        return Err(no_installation(config));
+    }
     match existing_keyring(config, inspection).await {
         Ok((keyring, db)) => {
             if let Some(db) = db {
@@ -195,7 +203,17 @@ pub(crate) async fn migrate(config: &DataConfig) -> anyhow::Result<()> {
 /// Opens the data. If there is no installation yet, it creates the data folder, the master key and the
 /// embedded database. An empty PostgreSQL database gets its schema.
 pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
-    let (keyring, origin) = keyring(config).await?;
+    open_as(config, true).await
+}
+
+/// Opens the data of an installation that exists, for commands that are useless without one. Otherwise a
+/// mistyped folder would become a new installation.
+pub(crate) async fn open_existing(config: &DataConfig) -> anyhow::Result<Data> {
+    open_as(config, false).await
+}
+
+async fn open_as(config: &DataConfig, may_create: bool) -> anyhow::Result<Data> {
+    let (keyring, origin) = keyring(config, may_create).await?;
     store::files::create_folder(&config.data)
         .with_context(|| format!("the data folder {} cannot be created", config.data.display()))?;
     store::files::create_folder(&config.spill_dir())?;

@@ -41,7 +41,7 @@ pub(crate) struct Erase {
 /// Erases the person and prints how many attempts were erased.
 pub(super) fn run(command: &Erase) -> anyhow::Result<()> {
     block_on(async {
-        let data = data::open(&command.data).await?;
+        let data = data::open_existing(&command.data).await?;
         let scope = Scope {
             merchant_id: command.merchant,
             sandbox: command.sandbox,

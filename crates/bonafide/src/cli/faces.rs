@@ -54,7 +54,7 @@ pub(super) fn run(command: &FacesCommand) -> anyhow::Result<()> {
     });
     let ready = engines.wait().map_err(|reason| anyhow!(reason))?;
     block_on(async {
-        let data = data::open(&command.data).await?;
+        let data = data::open_existing(&command.data).await?;
         let accounts = merchants::list(&mut data.db.read().await?).await?;
         let reindexer = Reindexer {
             db: data.db,

@@ -76,7 +76,7 @@ impl FlowFile {
 
 pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
     block_on(async {
-        let db = data::open(&command.data).await?.db;
+        let db = data::open_existing(&command.data).await?.db;
         let (file, made) = match &command.action {
             Action::Create(file) => (file, from_file::create(&db, file.scope(), &file.read()?).await),
             Action::Update { flow, file } => (

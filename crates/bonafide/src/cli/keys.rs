@@ -46,7 +46,7 @@ pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
     }
     block_on(async {
         // Opening the data refuses a key file that does not belong to the database before it is changed.
-        let db = data::open(&command.data).await?.db;
+        let db = data::open_existing(&command.data).await?.db;
         match command.action {
             Action::Generate => Ok(()),
             Action::Rotate => rotate(&command.data, &db).await,

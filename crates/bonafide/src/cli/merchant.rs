@@ -73,7 +73,11 @@ enum KeysAction {
 
 pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
     block_on(async {
-        let db = data::open(&command.data).await?.db;
+        let data = match command.action {
+            Action::Create { .. } => data::open(&command.data).await?,
+            _ => data::open_existing(&command.data).await?,
+        };
+        let db = data.db;
         match command.action {
             Action::Create { name, approved, json } => {
                 let name = name.trim();

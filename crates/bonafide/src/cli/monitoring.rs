@@ -119,7 +119,7 @@ pub(super) fn run(command: MonitoringCommand) -> anyhow::Result<()> {
 }
 
 async fn profile(data: &DataConfig, action: ProfileAction) -> anyhow::Result<()> {
-    let db = data::open(data).await?.db;
+    let db = data::open_existing(data).await?.db;
     match action {
         ProfileAction::Show { merchant, version } => {
             let found = monitoring::profile(&mut db.read().await?, merchant, version).await;
@@ -154,7 +154,7 @@ fn replay(data: &DataConfig, again: &ReplayArgs) -> anyhow::Result<()> {
         sandbox: again.sandbox,
     };
     let (decision, merchant) = runtime.block_on(async {
-        let db = data::open(data).await?.db;
+        let db = data::open_existing(data).await?.db;
         let conn = &mut db.read().await?;
         let merchant = merchants::get(conn, again.merchant)
             .await?
@@ -188,7 +188,7 @@ fn replay(data: &DataConfig, again: &ReplayArgs) -> anyhow::Result<()> {
 fn show(data: &DataConfig, list: List) -> anyhow::Result<()> {
     let currency = list.currency()?;
     block_on(async move {
-        let db = data::open(data).await?.db;
+        let db = data::open_existing(data).await?.db;
         let scope = Scope {
             merchant_id: list.merchant,
             sandbox: list.sandbox,

@@ -70,7 +70,7 @@ enum Action {
 
 pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
     block_on(async {
-        let db = data::open(&command.data).await?.db;
+        let db = data::open_existing(&command.data).await?.db;
         let scopes = scopes(&db, &command).await?;
         let (log_id, decision, reason, dispositions) = match &command.action {
             Action::List => return list(&db, &scopes).await,

@@ -52,7 +52,7 @@ enum Action {
 
 pub(super) fn run(command: WebhookCommand) -> anyhow::Result<()> {
     block_on(async {
-        let db = data::open(&command.data).await?.db;
+        let db = data::open_existing(&command.data).await?.db;
         let merchant_id = command
             .merchant
             .ok_or_else(|| Unusable("--merchant is required".into()))?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Key, Server, on_both};
+use crate::harness::{Key, Server, on_both, try_command};
 use crate::verify::{demo_person, verify};
 
 fn refusal(server: &Server, arguments: &[&str]) -> String {
@@ -130,3 +130,32 @@ on_both!(settings_that_are_no_object_are_replaced, |backend| {
     );
     assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
 });
+
+#[test]
+fn a_mistyped_folder_does_not_become_an_installation() {
+    let dir = tempfile::tempdir().unwrap();
+    let id = "00000000-0000-4000-8000-000000000000";
+    for arguments in [
+        vec!["merchant", "list"],
+        vec!["merchant", "show", id],
+        vec!["merchant", "keys", "rotate", id],
+        vec!["audit", "verify"],
+        vec!["review", "list"],
+        vec!["webhook", "list", "--merchant", id],
+        vec!["erase", "--merchant", id, "--facemap", id],
+        vec!["keys", "rotate"],
+    ] {
+        let output = try_command(dir.path(), &Vec::new(), &arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(said.contains("there is no installation"), "{arguments:?}: {said}");
+        let made: Vec<_> = std::fs::read_dir(dir.path()).unwrap().collect();
+        assert!(made.is_empty(), "{arguments:?} made {made:?}");
+    }
+    let made = try_command(
+        dir.path(),
+        &Vec::new(),
+        &["merchant", "create", "--name", "First"],
+    );
+    assert!(made.status.success(), "{made:?}");
+}

@@ -11,7 +11,7 @@ use self::imports::{circles, sources};
 
 /// The crates, lowest floor first. A crate may depend only on crates of lower floors.
 const FLOORS: &[&[&str]] = &[
-    &["reference", "resampling", "sealing", "sandbox"],
+    &["reference", "resampling", "sealing", "sandbox", "faults"],
     &["imaging", "inference", "chain"],
     &["documents", "faces", "sanctions", "chain-sources"],
     &["engine-process", "verification", "store"],
