@@ -3,7 +3,7 @@
 CARGO ?= cargo
 DATA ?= data
 
-.PHONY: help run dist test test-again test-all check models specimens bench fuzz clean-data
+.PHONY: help run dist test test-again test-all check models specimens bench faults fuzz clean-data
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,11 @@ check: ## The quick part of `make test`: documentation, formatting and lints
 
 bench: models specimens ## Measure (prints figures, never fails on time)
 	scripts/bench
+
+faults: models specimens ## Break a loaded installation every 20 s, MINUTES long (default 30), and check that nothing was lost
+	$(CARGO) build --quiet --package bonafide --package faults
+	target/debug/faults --database postgres --seconds $$(( $(or $(MINUTES),30) * 60 ))
+	target/debug/faults --database sqlite --seconds $$(( $(or $(MINUTES),30) * 30 ))
 
 fuzz: ## Fuzz every parser of hostile bytes, SECONDS each (default 60)
 	scripts/fuzz $(or $(SECONDS_EACH),60)

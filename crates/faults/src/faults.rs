@@ -1,0 +1,172 @@
+//! What is broken, and how it is repaired. A fault ends when its cause is gone; whether the installation has
+//! recovered is found by [`Installation::wait_until_ready`].
+
+use std::fmt;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use clap::ValueEnum;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
+use rustix::process::Signal;
+
+use crate::installation::{Database, DatabaseServer, Installation};
+
+/// How long a fault lasts that does not end by itself.
+const LASTS: Duration = Duration::from_secs(4);
+
+/// Something that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Fault {
+    /// A node is killed (SIGKILL) and started again.
+    KilledNode,
+    /// A node is asked to stop (SIGTERM) and started again.
+    StoppedNode,
+    /// A node does nothing for some seconds (SIGSTOP), as on an overloaded host.
+    PausedNode,
+    /// The processes that read files are killed.
+    KilledEngines,
+    /// The object store is missing for some seconds.
+    MissingObjects,
+    /// PostgreSQL crashes (`-m immediate`) and is started again.
+    CrashedDatabase,
+    /// Every connection to the database ends.
+    EndedConnections,
+    /// Connections break after a COMMIT and before its answer.
+    CutCommits,
+    /// The network to the database delivers nothing for some seconds.
+    StalledDatabase,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.to_possible_value().map(|value| value.get_name().to_owned());
+        f.write_str(&name.unwrap_or_default())
+    }
+}
+
+impl Fault {
+    /// The faults that this database allows.
+    pub(crate) fn of(database: Database) -> Vec<Fault> {
+        let needs_server = [
+            Fault::CrashedDatabase,
+            Fault::EndedConnections,
+            Fault::CutCommits,
+            Fault::StalledDatabase,
+        ];
+        let all = Fault::value_variants().iter().copied();
+        all.filter(|fault| database == Database::Postgres || !needs_server.contains(fault))
+            .collect()
+    }
+}
+
+/// The faults in an order that a seed decides. Each comes once before any comes again.
+pub(crate) struct Order {
+    all: Vec<Fault>,
+    left: Vec<Fault>,
+    random: StdRng,
+}
+
+impl Order {
+    pub(crate) fn new(all: Vec<Fault>, seed: u64) -> Order {
+        Order {
+            all,
+            left: Vec::new(),
+            random: StdRng::seed_from_u64(seed),
+        }
+    }
+
+    /// The next fault, and the node that it concerns, of `nodes`.
+    pub(crate) fn next(&mut self, nodes: usize) -> (Fault, usize) {
+        if self.left.is_empty() {
+            self.left.clone_from(&self.all);
+            self.left.shuffle(&mut self.random);
+        }
+        let fault = self.left.pop().unwrap_or(Fault::KilledNode);
+        (fault, self.random.random_range(0..nodes))
+    }
+}
+
+impl Installation {
+    /// Breaks something, of this node if it concerns one, and repairs it.
+    ///
+    /// # Errors
+    /// When the harness itself fails.
+    pub(crate) async fn inflict(&self, fault: Fault, node: usize) -> anyhow::Result<()> {
+        let server = || {
+            self.database
+                .as_ref()
+                .context("this fault needs a database server")
+        };
+        match fault {
+            Fault::KilledNode => {
+                self.signal(node, Signal::KILL).await?;
+                self.wait_for_end(node).await?;
+                self.start_node(node).await
+            }
+            Fault::StoppedNode => {
+                self.signal(node, Signal::TERM).await?;
+                self.wait_for_end(node).await?;
+                self.start_node(node).await
+            }
+            Fault::PausedNode => {
+                self.signal(node, Signal::STOP).await?;
+                tokio::time::sleep(LASTS).await;
+                self.signal(node, Signal::CONT).await
+            }
+            Fault::KilledEngines => self.kill_engines(node).await,
+            Fault::MissingObjects => {
+                let away = self.objects.with_extension("away");
+                std::fs::rename(&self.objects, &away)?;
+                // A file in its place, so that no new folder is made.
+                std::fs::write(&self.objects, "")?;
+                tokio::time::sleep(LASTS).await;
+                std::fs::remove_file(&self.objects)?;
+                Ok(std::fs::rename(&away, &self.objects)?)
+            }
+            Fault::CrashedDatabase => {
+                let DatabaseServer { postgres, .. } = server()?;
+                postgres.crash().await?;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                postgres.resume().await
+            }
+            Fault::EndedConnections => self.end_connections().await,
+            Fault::CutCommits => {
+                let cut = server()?.proxy.cut_commits(3, LASTS).await;
+                ensure!(
+                    cut > 0,
+                    "no transaction was committed while the proxy waited for one"
+                );
+                Ok(())
+            }
+            Fault::StalledDatabase => {
+                server()?.proxy.stall(LASTS).await;
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_comes_once_before_any_comes_again() {
+        let all = Fault::of(Database::Postgres);
+        assert!(all.len() > Fault::of(Database::Sqlite).len());
+        let mut order = Order::new(all.clone(), 7);
+        for _ in 0..3 {
+            let mut round: Vec<String> = all.iter().map(|_| order.next(2).0.to_string()).collect();
+            round.sort();
+            round.dedup();
+            assert_eq!(round.len(), all.len());
+        }
+        let (mut one, mut same) = (Order::new(all.clone(), 1), Order::new(all, 1));
+        assert!(
+            (0..20).all(|_| one.next(2) == same.next(2)),
+            "a seed repeats a run"
+        );
+    }
+}

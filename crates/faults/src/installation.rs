@@ -1,0 +1,292 @@
+//! The installation under test: its nodes, database, objects and command line.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use clap::ValueEnum;
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+use tokio::sync::Mutex;
+
+use crate::postgres::{Postgres, free_port};
+use crate::proxy::Proxy;
+
+/// How long a start or a recovery may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The database's name.
+const NAME: &str = "bonafide";
+
+/// The database of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Database {
+    /// One node.
+    Sqlite,
+    /// Two nodes.
+    Postgres,
+}
+
+/// A running installation. Everything is stopped and deleted when it is dropped.
+pub(crate) struct Installation {
+    program: PathBuf,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) database: Option<DatabaseServer>,
+    database_url: String,
+    pub(crate) objects: PathBuf,
+    /// The sandbox account, as `serve --demo` describes it.
+    pub(crate) demo: Value,
+    pub(crate) http: reqwest::Client,
+    _folder: TempDir,
+}
+
+/// PostgreSQL, and the proxy in front of it.
+pub(crate) struct DatabaseServer {
+    pub(crate) postgres: Postgres,
+    pub(crate) proxy: Proxy,
+}
+
+/// One server process.
+pub(crate) struct Node {
+    pub(crate) port: u16,
+    data: PathBuf,
+    child: Mutex<Option<Child>>,
+}
+
+impl Installation {
+    /// Starts PostgreSQL with two nodes behind one proxy, or one node on SQLite.
+    pub(crate) async fn start(program: &Path, database: Database) -> anyhow::Result<Installation> {
+        let program = program
+            .canonicalize()
+            .with_context(|| format!("{} is missing: build the server first", program.display()))?;
+        let folder = tempfile::Builder::new().prefix("bonafide-faults-").tempdir()?;
+        // PostgreSQL's own user must reach its folder.
+        std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o711))?;
+        let data = |number: usize| folder.path().join(format!("node-{number}"));
+        let (database, database_url, count) = match database {
+            Database::Sqlite => (
+                None,
+                format!("sqlite:{}", data(0).join("bonafide.db").display()),
+                1,
+            ),
+            Database::Postgres => {
+                let postgres = Postgres::start(folder.path()).await?;
+                postgres
+                    .sql("postgres", &format!("create database {NAME}"))
+                    .await?;
+                let proxy = Proxy::start(postgres.port).await?;
+                let url = format!("postgres://bonafide@127.0.0.1:{}/{NAME}", proxy.port);
+                (Some(DatabaseServer { postgres, proxy }), url, 2)
+            }
+        };
+        let mut nodes = Vec::new();
+        for number in 0..count {
+            let data = data(number);
+            std::fs::create_dir(&data)?;
+            nodes.push(Node {
+                port: free_port()?,
+                data,
+                child: Mutex::new(None),
+            });
+        }
+        let mut installation = Installation {
+            program,
+            nodes,
+            database,
+            database_url,
+            objects: folder.path().join("objects"),
+            demo: Value::Null,
+            http: reqwest::Client::builder()
+                .timeout(Duration::from_secs(15))
+                .build()?,
+            _folder: folder,
+        };
+        installation.first_start().await?;
+        Ok(installation)
+    }
+
+    /// Starts the first node, which makes the sandbox account, then the others with its key and lists.
+    async fn first_start(&mut self) -> anyhow::Result<()> {
+        let first = self.nodes[0].data.clone();
+        self.start_node(0).await?;
+        let file = first.join("demo.json");
+        let deadline = Instant::now() + PATIENCE;
+        while !file.exists() {
+            ensure!(Instant::now() < deadline, "the sandbox account was not made");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        self.demo = serde_json::from_slice(&std::fs::read(file)?)?;
+        for number in 1..self.nodes.len() {
+            let data = &self.nodes[number].data;
+            std::fs::create_dir(data.join("lists"))?;
+            std::fs::copy(first.join("master.key"), data.join("master.key"))?;
+            for list in std::fs::read_dir(first.join("lists"))? {
+                let list = list?;
+                std::fs::copy(list.path(), data.join("lists").join(list.file_name()))?;
+            }
+            self.start_node(number).await?;
+        }
+        self.wait_until_ready().await
+    }
+
+    /// The server's program with the settings of a node.
+    fn command(&self, number: usize) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .env("BONAFIDE_DATA", &self.nodes[number].data)
+            .env("BONAFIDE_DATABASE", &self.database_url)
+            .env("BONAFIDE_OBJECTS", format!("file:{}", self.objects.display()))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Starts a node, without waiting for it.
+    pub(crate) async fn start_node(&self, number: usize) -> anyhow::Result<()> {
+        let node = &self.nodes[number];
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(node.log())?;
+        let mut command = self.command(number);
+        let address = format!("127.0.0.1:{}", node.port);
+        command.args(["serve", "--listen", &address, "--idempotency-lease-ms", "5000"]);
+        // Only the first node makes the account; without limits, the load decides how many requests come.
+        match number {
+            0 => command.arg("--demo"),
+            _ => command.args(["--rate-verify", "0", "--rate-reads", "0", "--rate-writes", "0"]),
+        };
+        command.stdout(Stdio::null()).stderr(log).kill_on_drop(true);
+        *node.child.lock().await = Some(command.spawn()?);
+        Ok(())
+    }
+
+    /// Sends a signal to a node.
+    pub(crate) async fn signal(&self, number: usize, signal: Signal) -> anyhow::Result<()> {
+        let child = self.nodes[number].child.lock().await;
+        let pid = child
+            .as_ref()
+            .and_then(Child::id)
+            .context("the node does not run")?;
+        Ok(rustix::process::kill_process(pid_of(pid)?, signal)?)
+    }
+
+    /// Waits for the end of a node's process.
+    pub(crate) async fn wait_for_end(&self, number: usize) -> anyhow::Result<()> {
+        let mut child = self.nodes[number].child.lock().await;
+        if let Some(mut child) = child.take() {
+            child.wait().await?;
+        }
+        Ok(())
+    }
+
+    /// Kills the engine workers of a node.
+    pub(crate) async fn kill_engines(&self, number: usize) -> anyhow::Result<()> {
+        let child = self.nodes[number].child.lock().await;
+        let pid = child
+            .as_ref()
+            .and_then(Child::id)
+            .context("the node does not run")?;
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+        // The threads that start workers are the parents of their processes.
+        let mut all = children;
+        for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+            let file = task?.path().join("children");
+            all.push_str(&std::fs::read_to_string(file).unwrap_or_default());
+        }
+        for worker in all.split_whitespace() {
+            // A worker may end by itself meanwhile.
+            let _ = rustix::process::kill_process(pid_of(worker.parse()?)?, Signal::KILL);
+        }
+        Ok(())
+    }
+
+    /// Waits until every node can work.
+    pub(crate) async fn wait_until_ready(&self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        for (number, node) in self.nodes.iter().enumerate() {
+            let mut answers = 0;
+            // Two answers in a row, because an answer may be a second old.
+            while answers < 2 {
+                let ready = self.http.get(format!("{}/readyz", node.base())).send().await;
+                match ready {
+                    Ok(answer) if answer.status().is_success() => answers += 1,
+                    _ => answers = 0,
+                }
+                let mut child = node.child.lock().await;
+                if let Some(Some(status)) = child.as_mut().map(Child::try_wait).transpose()? {
+                    bail!("node {number} ended ({status}):\n{}", node.last_lines());
+                }
+                drop(child);
+                ensure!(
+                    Instant::now() < deadline,
+                    "node {number} is not ready:\n{}",
+                    node.last_lines()
+                );
+                tokio::time::sleep(Duration::from_millis(if answers == 1 { 1_100 } else { 50 })).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops every node as an operator does, and starts it again.
+    pub(crate) async fn restart_all(&self) -> anyhow::Result<()> {
+        for number in 0..self.nodes.len() {
+            self.signal(number, Signal::TERM).await?;
+            self.wait_for_end(number).await?;
+            self.start_node(number).await?;
+        }
+        self.wait_until_ready().await
+    }
+
+    /// Runs a command on the installation's data. Returns its stdout.
+    pub(crate) async fn bonafide(&self, arguments: &[&str]) -> anyhow::Result<String> {
+        let output = self.command(0).args(arguments).output().await?;
+        ensure!(
+            output.status.success(),
+            "{arguments:?}: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// A member of the sandbox account's description.
+    pub(crate) fn demo(&self, name: &str) -> &str {
+        self.demo[name].as_str().unwrap_or_default()
+    }
+
+    /// Ends all connections of the nodes to the database, as an administrator or a failing network does.
+    pub(crate) async fn end_connections(&self) -> anyhow::Result<()> {
+        let server = self
+            .database
+            .as_ref()
+            .context("this run has no database server")?;
+        let sql = format!(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{NAME}' and pid <> pg_backend_pid()"
+        );
+        server.postgres.sql("postgres", &sql).await
+    }
+}
+
+impl Node {
+    /// The node's address.
+    pub(crate) fn base(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.data.join("server.log")
+    }
+
+    fn last_lines(&self) -> String {
+        let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+}
+
+fn pid_of(pid: u32) -> anyhow::Result<Pid> {
+    Pid::from_raw(i32::try_from(pid)?).context("no process")
+}

@@ -1,0 +1,237 @@
+//! What the clients were told: every acknowledgement, every failure, and the time windows of the faults. It
+//! decides nothing about the installation's data; [`crate::check`] does.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::faults::Fault;
+
+/// A request may fail until so long after the recovery, because its connection broke during the fault.
+const GRACE: Duration = Duration::from_secs(2);
+/// The lease of a request whose process died ends so long after the fault began (`--idempotency-lease-ms`).
+const LEASE: Duration = Duration::from_secs(5);
+
+/// How a request failed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Failure {
+    /// The connection broke, or there was no answer in time.
+    Broken,
+    /// 503.
+    Unavailable,
+    /// 409, because an earlier request with the same `Idempotency-Key` may still be running.
+    Leased,
+    /// Any other answer than the expected one.
+    Wrong(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Broken => f.write_str("broken connections"),
+            Failure::Unavailable => f.write_str("503"),
+            Failure::Leased => f.write_str("409 until the lease of a dead request ended"),
+            Failure::Wrong(what) => f.write_str(what),
+        }
+    }
+}
+
+/// A Group that was acknowledged, with what was acknowledged of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Group {
+    /// Its last acknowledged description.
+    pub(crate) description: String,
+    /// The person who was verified in it.
+    pub(crate) verified: Option<Verified>,
+}
+
+/// An acknowledged verification.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Verified {
+    /// The person's `externalUserId`.
+    pub(crate) user: String,
+    /// The acknowledged `facemap_id`.
+    pub(crate) facemap: String,
+}
+
+/// A failed request: when it ran, what it was, and how it failed.
+struct Failed {
+    from: Instant,
+    to: Instant,
+    request: &'static str,
+    failure: Failure,
+}
+
+/// A fault, from its beginning until the installation was ready again.
+struct Window {
+    fault: Fault,
+    from: Instant,
+    to: Instant,
+}
+
+#[derive(Default)]
+struct Entries {
+    groups: BTreeMap<String, Group>,
+    failed: Vec<Failed>,
+    windows: Vec<Window>,
+    requests: BTreeMap<&'static str, u64>,
+    file: Option<File>,
+}
+
+/// The record of a run.
+pub(crate) struct Journal(Mutex<Entries>);
+
+impl Journal {
+    /// A journal that also writes each acknowledgement to a file.
+    pub(crate) fn open(file: Option<&Path>) -> anyhow::Result<Journal> {
+        let file = match file {
+            Some(path) => File::create(path)?,
+            None => tempfile::tempfile()?,
+        };
+        let entries = Entries {
+            file: Some(file),
+            ..Entries::default()
+        };
+        Ok(Journal(Mutex::new(entries)))
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records an answered request. `changed` is the acknowledgement of a write: the Group and its new state.
+    pub(crate) fn answered(&self, request: &'static str, changed: Option<(&str, Group)>) {
+        let mut entries = self.entries();
+        *entries.requests.entry(request).or_default() += 1;
+        let Some((id, group)) = changed else { return };
+        let line: Value = json!({
+            "at": jiff::Timestamp::now().to_string(), "request": request, "group": id,
+            "description": group.description,
+            "verified": group.verified.as_ref().map(|verified| &verified.user),
+        });
+        if let Some(file) = &mut entries.file {
+            let _ = writeln!(file, "{line}");
+        }
+        entries.groups.insert(id.to_owned(), group);
+    }
+
+    /// Records a failed request.
+    pub(crate) fn failed(&self, request: &'static str, from: Instant, failure: Failure) {
+        let to = Instant::now();
+        self.entries().failed.push(Failed {
+            from,
+            to,
+            request,
+            failure,
+        });
+    }
+
+    /// Records a fault.
+    pub(crate) fn window(&self, fault: Fault, from: Instant, to: Instant) {
+        self.entries().windows.push(Window { fault, from, to });
+    }
+
+    /// The acknowledged state of each Group, by ID.
+    pub(crate) fn groups(&self) -> BTreeMap<String, Group> {
+        self.entries().groups.clone()
+    }
+
+    /// Every failure that no fault explains.
+    pub(crate) fn violations(&self) -> Vec<String> {
+        let entries = self.entries();
+        let mut found: BTreeMap<String, u64> = BTreeMap::new();
+        for failed in &entries.failed {
+            let grace = match failed.failure {
+                Failure::Leased => GRACE + LEASE,
+                _ => GRACE,
+            };
+            let window = entries
+                .windows
+                .iter()
+                .find(|window| failed.from <= window.to + grace && failed.to >= window.from);
+            let place = match (window, &failed.failure) {
+                (window, Failure::Wrong(_)) => {
+                    window.map_or("outside faults".to_owned(), |w| w.fault.to_string())
+                }
+                (None, _) => "outside faults".to_owned(),
+                (Some(_), _) => continue,
+            };
+            *found
+                .entry(format!("{}: {} ({place})", failed.request, failed.failure))
+                .or_default() += 1;
+        }
+        found
+            .into_iter()
+            .map(|(what, count)| format!("{count} × {what}"))
+            .collect()
+    }
+
+    /// Counts of requests, faults with their durations, and failures inside them.
+    pub(crate) fn summary(&self) -> String {
+        let entries = self.entries();
+        let mut text = String::from("\nanswered:");
+        for (request, count) in &entries.requests {
+            text.push_str(&format!(" {request} {count};"));
+        }
+        let mut faults: BTreeMap<String, Vec<Duration>> = BTreeMap::new();
+        for window in &entries.windows {
+            faults
+                .entry(window.fault.to_string())
+                .or_default()
+                .push(window.to - window.from);
+        }
+        text.push_str("\nfaults, with the median and longest time until ready again:");
+        for (fault, mut times) in faults {
+            times.sort();
+            text.push_str(&format!(
+                "\n  {:2} × {fault}: {:.1} s, {:.1} s",
+                times.len(),
+                times[times.len() / 2].as_secs_f64(),
+                times[times.len() - 1].as_secs_f64()
+            ));
+        }
+        let mut failures: BTreeMap<&Failure, u64> = BTreeMap::new();
+        for failed in &entries.failed {
+            *failures.entry(&failed.failure).or_default() += 1;
+        }
+        text.push_str("\nfailed requests, all repeated until answered:");
+        for (failure, count) in failures {
+            text.push_str(&format!(" {count} {failure};"));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_fault_excuses_a_failure_and_nothing_excuses_a_wrong_answer() {
+        let journal = Journal::open(None).unwrap();
+        let now = Instant::now();
+        journal.window(Fault::KilledNode, now, now + Duration::from_secs(1));
+        journal.failed("read", now, Failure::Broken);
+        journal.failed("read", now, Failure::Unavailable);
+        journal.failed("read", now, Failure::Leased);
+        assert_eq!(journal.violations(), Vec::<String>::new());
+        journal.failed("read", now, Failure::Wrong("500".into()));
+        assert_eq!(journal.violations(), ["1 × read: 500 (killed-node)"]);
+
+        let journal = Journal::open(None).unwrap();
+        journal.window(
+            Fault::KilledNode,
+            now + Duration::from_secs(60),
+            now + Duration::from_secs(61),
+        );
+        journal.failed("verify", now, Failure::Unavailable);
+        journal.failed("verify", now, Failure::Unavailable);
+        assert_eq!(journal.violations(), ["2 × verify: 503 (outside faults)"]);
+    }
+}

@@ -1,0 +1,106 @@
+//! `make faults`: runs the real server under mixed load, breaks something every few seconds, and checks
+//! afterwards that everything acknowledged is there once.
+//!
+//! The program only uses what a merchant and an operator can use: processes, signals, files, PostgreSQL's own
+//! tools, the command line and the API. It depends on no other crate of this workspace, so it cannot share
+//! their mistakes. It never changes the machine's clock or another process's data.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "it is a program for a terminal, and never runs inside another"
+)]
+
+mod check;
+mod faults;
+mod installation;
+mod journal;
+mod load;
+mod postgres;
+mod proxy;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use clap::Parser;
+
+use crate::faults::Fault;
+use crate::installation::{Database, Installation};
+use crate::journal::Journal;
+use crate::load::Load;
+
+/// Breaks a running installation under load, and checks that nothing acknowledged was lost.
+#[derive(Parser)]
+#[command(name = "faults", version)]
+struct Arguments {
+    /// The database: SQLite with one node, or PostgreSQL with two.
+    #[arg(long, value_enum, default_value_t = Database::Postgres)]
+    database: Database,
+    /// Seconds under load.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Seconds from the end of one fault to the next.
+    #[arg(long, default_value_t = 20)]
+    every: u64,
+    /// Clients at once.
+    #[arg(long, default_value_t = 4)]
+    clients: usize,
+    /// Seed for the order of the faults.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only these faults, by name.
+    #[arg(long, value_enum)]
+    fault: Vec<Fault>,
+    /// The server's program.
+    #[arg(long, default_value = "target/debug/bonafide")]
+    program: PathBuf,
+    /// The file for acknowledgements, best on another disk; by default in a temporary folder.
+    #[arg(long)]
+    journal: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    // The client library requires a provider, even though no address here uses TLS.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let installation = Arc::new(Installation::start(&arguments.program, arguments.database).await?);
+    let journal = Arc::new(Journal::open(arguments.journal.as_deref())?);
+    let load = Load::start(&installation, &journal, arguments.clients).await?;
+
+    let all: Vec<Fault> = match arguments.fault.is_empty() {
+        true => Fault::of(arguments.database),
+        false => arguments.fault.clone(),
+    };
+    let started = Instant::now();
+    let end = started + Duration::from_secs(arguments.seconds);
+    let pause = Duration::from_secs(arguments.every);
+    let mut order = faults::Order::new(all, arguments.seed);
+    while Instant::now() + pause < end {
+        tokio::time::sleep(pause).await;
+        let (fault, node) = order.next(installation.nodes.len());
+        let from = Instant::now();
+        installation.inflict(fault, node).await?;
+        installation.wait_until_ready().await?;
+        journal.window(fault, from, Instant::now());
+        println!(
+            "{:>5} s  {fault}: {:.1} s",
+            started.elapsed().as_secs(),
+            from.elapsed().as_secs_f64()
+        );
+    }
+    tokio::time::sleep(end.saturating_duration_since(Instant::now())).await;
+    load.stop().await?;
+
+    installation.restart_all().await?;
+    let mut faults_found = journal.violations();
+    faults_found.extend(check::check(&installation, &journal).await?);
+    println!("{}", journal.summary());
+    for found in &faults_found {
+        println!("WRONG  {found}");
+    }
+    ensure!(faults_found.is_empty(), "{} violations", faults_found.len());
+    println!("nothing lost, nothing doubled, no wrong answer");
+    Ok(())
+}
