@@ -265,7 +265,11 @@ async fn a_disk_that_fills_during_the_first_migration_leaves_it_to_the_next_star
     for writes in [0, 4, 16, 64, 256] {
         let variable = ("DISK_FULL_AFTER", writes.to_string());
         let environment = behind_shim(dir.path(), tools.path(), &[variable]);
-        let output = try_command(dir.path(), &environment, &["merchant", "list"]);
+        let output = try_command(
+            dir.path(),
+            &environment,
+            &["merchant", "create", "--name", "First"],
+        );
         if output.status.success() {
             break;
         }
