@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use sanctions::freshness::is_unchanged_too_long;
+use sanctions::freshness::unchanged_alert;
 use sanctions::{ListStatus, StoreError};
 use serde::{Deserialize, Serialize};
 use store::{Db, Objects};
@@ -252,7 +252,7 @@ pub fn lists(found: Result<Vec<ListStatus>, StoreError>, alert_after: u32) -> Ch
         .unwrap_or_default();
     let unchanged = lists
         .iter()
-        .find(|list| is_unchanged_too_long(list.unchanged_imports, alert_after));
+        .find_map(|list| unchanged_alert(&list.list, list.unchanged_imports, alert_after));
     match (lists.iter().find(|list| !list.active), unchanged) {
         _ if lists.is_empty() => Check::bad(
             NAME,
@@ -265,13 +265,7 @@ pub fn lists(found: Result<Vec<ListStatus>, StoreError>, alert_after: u32) -> Ch
                 old.problem.as_deref().unwrap_or("a list is unusable")
             ),
         ),
-        (None, Some(same)) => Check::attention(
-            NAME,
-            format!(
-                "the last {} imports of {} changed nothing: check that they download the publisher's current file",
-                same.unchanged_imports, same.list
-            ),
-        ),
+        (None, Some(alert)) => Check::attention(NAME, alert),
         (None, None) if oldest > 2 => Check::attention(
             NAME,
             format!("{} active, the oldest imported {oldest} days ago", lists.len()),

@@ -421,6 +421,12 @@ impl Lists {
             reason: error.to_string(),
         })?;
         dates.retain(|list| screener.lists().contains_key(&list.list));
+        // A list without dates would never grow old.
+        let has_dates = |name: &&String| dates.iter().any(|list| list.list == **name);
+        if let Some(name) = screener.lists().keys().find(|name| !has_dates(name)) {
+            let reason = format!("the list {name} was replaced while it was loaded");
+            return Err(LoadExactlyError::Unusable(ScreenError::Unavailable { reason }));
+        }
         Ok(LoadedLists {
             wallets: Arc::new(wallet_labels(&screener)),
             screener: Arc::new(screener),

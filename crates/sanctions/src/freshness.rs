@@ -46,10 +46,19 @@ impl Default for MaxAge {
     }
 }
 
-/// Whether so many imports in a row without a change need attention: the publisher may have moved its file, and the
-/// old address still serves the last one. An `alert_after` of 0 switches this off.
+/// Whether so many imports in a row without a change need attention: the publisher may have moved its file, and
+/// the old address still serves the last one. An `alert_after` of 0 switches this off.
 pub fn is_unchanged_too_long(imports: u32, alert_after: u32) -> bool {
     alert_after > 0 && imports >= alert_after
+}
+
+/// What to tell an operator about a list whose imports change nothing; `None` if it needs no attention.
+pub fn unchanged_alert(list: &str, imports: u32, alert_after: u32) -> Option<String> {
+    is_unchanged_too_long(imports, alert_after).then(|| {
+        format!(
+            "the last {imports} imports of {list} changed nothing: check that they download the publisher's current file"
+        )
+    })
 }
 
 /// The dates of a list, in milliseconds since 1970.
@@ -68,7 +77,7 @@ pub struct ListDates {
 pub enum Stale {
     /// The publisher's date is too old.
     #[error(
-        "list {list} is of {date}, {days} days ago, and at most {most} are allowed: import the publisher's current list, or allow older lists with --list-max-age-hours"
+        "list {list} dates from {date}, {days} days ago, but at most {most} are allowed: import the publisher's current list, or allow older lists with --list-max-age-hours"
     )]
     Published {
         /// The list.
@@ -77,18 +86,18 @@ pub enum Stale {
         date: String,
         /// Days since then.
         days: u64,
-        /// The allowed number of days.
-        most: u64,
+        /// The allowed age, as `400 days`.
+        most: String,
     },
     /// The list was not imported for too long.
-    #[error("list {list} was imported {days} days ago, and at most {most} are allowed: import it again")]
+    #[error("list {list} was imported {days} days ago, but at most {most} are allowed: import it again")]
     Imported {
         /// The list.
         list: String,
         /// Days since the import.
         days: u64,
-        /// The allowed number of days.
-        most: u64,
+        /// The allowed age, as `30 days`.
+        most: String,
     },
     /// The import is in the future, so the clock was wrong then or is wrong now.
     #[error(
@@ -174,7 +183,7 @@ impl ListDates {
         let days = |ms: i64| u64::try_from(ms / DAY).unwrap_or(0);
         let exceeds = |age: i64, limit: Duration| u128::try_from(age).unwrap_or(0) > limit.as_millis();
         if exceeds(age, max_age.published) {
-            let most = max_age.published.as_secs() / 86_400;
+            let most = span(max_age.published);
             return Err(match self.published_at {
                 Some(published) if published <= self.imported_at => Stale::Published {
                     list,
@@ -193,10 +202,18 @@ impl ListDates {
             return Err(Stale::Imported {
                 list,
                 days: days(since_import),
-                most: max_age.imported.as_secs() / 86_400,
+                most: span(max_age.imported),
             });
         }
         Ok(())
+    }
+}
+
+/// A limit in whole days, or in hours if it has none.
+fn span(limit: Duration) -> String {
+    match limit.as_secs() / 3_600 {
+        hours if hours.is_multiple_of(24) => format!("{} days", hours / 24),
+        hours => format!("{hours} hours"),
     }
 }
 

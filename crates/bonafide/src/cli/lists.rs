@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use sanctions::freshness::is_unchanged_too_long;
+use sanctions::freshness::unchanged_alert;
 use sanctions::import::ImportRefusal;
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
 use service::config::DataConfig;
@@ -89,14 +89,9 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
                 if let Some(problem) = &list.problem {
                     print_line(&format!("  {problem}"))?;
                 }
-                if let (Some(since), true) = (
-                    &list.unchanged_since,
-                    is_unchanged_too_long(list.unchanged_imports, data.list_unchanged_imports),
-                ) {
-                    print_line(&format!(
-                        "  no change in {} imports since {since}: check that they download the publisher's current file",
-                        list.unchanged_imports
-                    ))?;
+                let after = data.list_unchanged_imports;
+                if let Some(alert) = unchanged_alert(&list.list, list.unchanged_imports, after) {
+                    print_line(&format!("  {alert}"))?;
                 }
             }
             Ok(())
@@ -128,11 +123,9 @@ async fn import_all(
                         )
                     })?;
                 print_line(&describe(&report))?;
-                if is_unchanged_too_long(report.unchanged, config.list_unchanged_imports) {
-                    eprintln!(
-                        "bonafide: the last {} imports of {} changed nothing: check that they download the publisher's current file",
-                        report.unchanged, report.list
-                    );
+                let after = config.list_unchanged_imports;
+                if let Some(alert) = unchanged_alert(&report.list, report.unchanged, after) {
+                    eprintln!("bonafide: {alert}");
                 }
             }
             Err(error) => {
