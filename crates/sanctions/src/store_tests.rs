@@ -203,7 +203,9 @@ fn a_list_that_is_old_at_its_import_does_not_replace_the_active_one() {
     );
     // Other lists stay usable.
     assert!(store.load().is_ok());
-    let off = ListStore::open(folder.path(), MaxAge::OFF).unwrap();
+    let off = ListStore::open(folder.path(), MaxAge::OFF)
+        .unwrap()
+        .with_clock(|| NOW);
     let wide = Guards {
         max_shrink_percent: 100,
         ..Guards::default()
