@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hosted_page::{endpoints as hosted, exchange};
 use http_server::error::{self, Rejection};
 use http_server::openapi::{DescribedPaths, Frame};
-use http_server::{api_log, gate, no_store, request_id, unread_body};
+use http_server::{api_log, gate, no_store, request_id, security_headers, unread_body};
 use service::Shared;
 use service::problem::{Kind, Problem};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -127,6 +127,7 @@ pub fn router(app: Shared) -> Router {
         }))
         .layer(from_fn(error::render))
         .layer(from_fn(no_store::layer))
+        .layer(from_fn_with_state(app.clone(), security_headers::layer))
         .layer(from_fn(request_id::layer))
         .layer(from_fn_with_state(app, api_log::layer))
         .layer(from_fn(unread_body::layer))

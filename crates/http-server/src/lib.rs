@@ -19,4 +19,5 @@ pub mod openapi;
 pub mod path;
 pub mod query;
 pub mod request_id;
+pub mod security_headers;
 pub mod unread_body;

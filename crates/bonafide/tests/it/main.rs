@@ -33,6 +33,7 @@ mod names;
 mod nodes;
 mod openapi;
 mod portal;
+mod security_headers;
 mod sessions;
 mod stored_configuration;
 mod upstreams;
