@@ -1,4 +1,4 @@
-//! The signed-in member: the session cookie, and the [`Member`] that handlers take. `service::accounts`
+//! The signed-in member: the session cookie, and the [`Member`] that handlers take. `portal_accounts`
 //! implements sign-in and sign-out.
 
 use std::convert::Infallible;
@@ -12,7 +12,8 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::cookie::{Cookie, CookieJar, SameSite};
 use http_server::error::Rejection;
 use jiff::Timestamp;
-use service::accounts::sessions;
+use portal_accounts::sessions;
+use secrecy::SecretString;
 use service::caller::Caller;
 use service::merchants::requires_second_factor;
 use service::permissions::{Action, Role, may};
@@ -247,6 +248,30 @@ pub fn cookie(app: &App, token: String) -> Cookie<'static> {
         .same_site(SameSite::Lax)
         .secure(is_https(app))
         .build()
+}
+
+/// The name of the cookie by which a browser is recognised at the next sign-in.
+fn browser_cookie_name(app: &App) -> &'static str {
+    if is_https(app) {
+        "__Host-bonafide-browser"
+    } else {
+        "bonafide-browser"
+    }
+}
+
+/// The token by which a request's browser is recognised, if it has one. It opens nothing.
+pub fn browser_token(app: &App, headers: &HeaderMap) -> Option<SecretString> {
+    let jar = CookieJar::from_headers(headers);
+    let cookie = jar.get(browser_cookie_name(app))?;
+    Some(cookie.value().to_owned().into())
+}
+
+/// The cookie by which a browser is recognised. It remains after sign-out, as long as the browser keeps cookies.
+pub fn browser_cookie(app: &App, token: String) -> Cookie<'static> {
+    let mut cookie = cookie(app, token);
+    cookie.set_name(browser_cookie_name(app));
+    cookie.make_permanent();
+    cookie
 }
 
 /// A cookie that removes the token.

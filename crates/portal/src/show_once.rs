@@ -3,10 +3,10 @@
 //! In between, the value is sealed in the session for at most five minutes. The form can thus end in a
 //! redirect, and neither Back nor Reload creates another value.
 
+use portal_accounts::sessions;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use service::App;
-use service::accounts::sessions;
 use service::problem::Problem;
 use store::portal_sessions;
 

@@ -32,10 +32,12 @@ impl<'a> By<'a> {
     }
 }
 
+/// A member of staff as audit rows and decisions name them.
+pub fn of_staff(staff_id: Uuid) -> String {
+    format!("staff:{staff_id}")
+}
+
 /// A proposer's name in the audit trail; `None`: the command line.
 pub fn actor_name(staff_id: Option<Uuid>) -> String {
-    staff_id.map_or_else(
-        || By::COMMAND_LINE.actor.to_owned(),
-        |staff_id| format!("staff:{staff_id}"),
-    )
+    staff_id.map_or_else(|| By::COMMAND_LINE.actor.to_owned(), of_staff)
 }

@@ -1,16 +1,14 @@
 //! The use cases: what happens behind the API, the portal and the command line.
 //!
-//! Each use case is a module named by its subject. It opens its own transactions, and no code above this
-//! crate opens any. The crate contains no axum, no header and no page. Rules are in `verification`, SQL is in
+//! Each use case is a module named by its subject. It opens its own transactions. Above this crate only
+//! `portal-accounts`, which has the use cases of staff accounts, opens any. The crate contains no axum, no header and no page. Rules are in `verification`, SQL is in
 //! `store`, and picture processing is in the engines.
 
-pub mod accounts;
 pub mod actor;
 pub mod admissions;
 pub mod api_log;
 pub mod applicant_view;
 pub mod applicants;
-pub mod applications;
 pub mod attempt_detail;
 pub mod audit_trail;
 pub mod authentication;

@@ -4,8 +4,9 @@
 use store::{Db, Error, Tx, audit, bulk, invitations, merchants, operator_audit, portal_sessions, staff};
 use uuid::Uuid;
 
+use super::App;
+use super::actor::of_staff;
 use super::merchants::with_settings;
-use super::{App, accounts};
 use crate::problem::{Kind, Problem};
 
 /// The actor of changes by the command line.
@@ -134,7 +135,7 @@ pub async fn dismiss_operator(app: &App, by: Uuid, staff_id: Uuid) -> Result<(),
         invitations::void_operators(tx).await?;
         portal_sessions::end_all(tx, staff_id, None).await?;
         let subject = staff_id.to_string();
-        record(tx, &accounts::actor(by), "operator.dismissed", &subject).await?;
+        record(tx, &of_staff(by), "operator.dismissed", &subject).await?;
         Ok(())
     })
 }

@@ -105,6 +105,7 @@ pub mod snapshots;
 mod sql;
 mod sqlite;
 pub mod staff;
+pub mod staff_devices;
 pub mod suppressions;
 mod tenancy;
 mod text_enum;

@@ -6,11 +6,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use portal_accounts::joining;
 use sanctions::ListStore;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::accounts::joining;
 use service::caller::Caller;
 use service::permissions::Role;
 use service::{App, flows, groups, list_set, merchants, sessions};

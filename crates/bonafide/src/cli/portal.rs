@@ -2,9 +2,9 @@
 //! There are no default passwords.
 
 use clap::{Args, Subcommand};
+use portal_accounts::email_of;
+use portal_accounts::joining::{self, NewLink};
 use serde_json::json;
-use service::accounts::email_of;
-use service::accounts::joining::{self, NewLink};
 use service::config::DataConfig;
 use service::permissions::Role;
 use uuid::Uuid;

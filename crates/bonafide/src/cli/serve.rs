@@ -12,7 +12,7 @@ use engine_process::{EngineWorkers, Settings};
 use http_server::hosts::HostConnections;
 use http_server::listener::{self, Limits};
 use metrics_exporter_prometheus::PrometheusBuilder;
-use service::accounts::joining;
+use portal_accounts::joining;
 use service::api_log::{self, ApiLog};
 use service::app::READINESS_FOR;
 use service::background::Background;

@@ -7,11 +7,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use http_server::path::PathText;
+use portal_accounts::codes::SetUp;
+use portal_accounts::profile::{self, SessionRow};
+use portal_accounts::{signing_in, staff};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
-use service::accounts::codes::SetUp;
-use service::accounts::profile::{self, SessionRow};
-use service::accounts::{signing_in, staff};
 use service::mail::Letter;
 use service::merchants::{ChangeOutcome, requires_second_factor};
 use service::permissions::Action;
@@ -21,7 +21,7 @@ use store::merchants::Merchant;
 use uuid::Uuid;
 
 use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
-use super::join::post;
+use super::letters::{browser_name, post, security_changed};
 use super::staff::manager;
 use crate::page::{Page, done, html};
 use crate::proposal::redirect_after_proposal;
@@ -82,13 +82,7 @@ impl AccountPage {
     }
 
     fn browser(&self, session: &SessionRow) -> String {
-        let device = &session.device;
-        match (device.browser.as_str(), device.system.as_str()) {
-            ("", "") => self.page.t("accounts.sessions.unknown"),
-            (browser, "") => browser.to_owned(),
-            ("", system) => system.to_owned(),
-            (browser, system) => format!("{browser}, {system}"),
-        }
+        browser_name(&self.page, &session.device.browser, &session.device.system)
     }
 }
 
@@ -199,7 +193,10 @@ pub(super) async fn change_password(
         visitor.address,
     );
     match changed.await? {
-        Ok(token) => Ok(enter(&app, &token, "/portal/account?done=password_changed")),
+        Ok(token) => {
+            security_changed(&app, &page, &member.email, "password_changed");
+            Ok(enter(&app, &token, "/portal/account?done=password_changed"))
+        }
         Err(faults) => Ok(render_rejected(AccountPage {
             faults: Faults(faults),
             ..AccountPage::of(&app, page, member).await?
@@ -294,6 +291,7 @@ pub(super) async fn totp_on(
     );
     match turned.await? {
         Ok(on) => {
+            security_changed(&app, &page, &member.email, "second_factor_on");
             show_once::set(&app, &member, RECOVERY, &on.recovery).await?;
             Ok(enter(&app, &on.token, RECOVERY))
         }
@@ -322,7 +320,10 @@ pub(super) async fn totp_off(
     Form(form): Form<ProofForm>,
 ) -> Result<Response, Rejection> {
     match profile::turn_totp_off(&app, member.staff_id, &form.proof.0, visitor.address).await? {
-        Ok(()) => Ok(done(HERE, "totp_off")),
+        Ok(()) => {
+            security_changed(&app, &page, &member.email, "second_factor_off");
+            Ok(done(HERE, "totp_off"))
+        }
         Err(faults) => Ok(render_rejected(AccountPage {
             faults: Faults(faults),
             ..AccountPage::of(&app, page, member).await?

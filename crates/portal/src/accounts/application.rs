@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::response::Response;
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
+use portal_accounts::applications::{self, Application, Profile, is_editable};
 use serde::Deserialize;
 use service::Shared;
-use service::applications::{self, Application, Profile, is_editable};
 
 use super::forms::{Faults, render_rejected};
 use crate::page::{Page, done, html};

@@ -10,10 +10,10 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::CookieJar;
 use http_server::gate::ClientAddress;
+use portal_accounts::Fault;
+use portal_accounts::devices::{Browser, Device, SignedIn};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use service::accounts::Fault;
-use service::accounts::devices::Device;
 use service::problem::Problem;
 use service::{App, Shared};
 
@@ -60,9 +60,19 @@ pub(super) fn enter(app: &App, token: &SecretString, path: &str) -> Response {
     (jar, Redirect::to(path)).into_response()
 }
 
-/// The device and IP address that a request comes from.
+/// Sets a new session's cookie, and the one by which a new browser is recognised, and redirects to a path.
+pub(super) fn enter_signed_in(app: &App, signed_in: &SignedIn, path: &str) -> Response {
+    let response = enter(app, &signed_in.session, path);
+    let Some(token) = &signed_in.new_browser else {
+        return response;
+    };
+    let cookie = session::browser_cookie(app, token.expose_secret().to_owned());
+    (CookieJar::new().add(cookie), response).into_response()
+}
+
+/// The browser and IP address that a request comes from.
 pub(super) struct Visitor {
-    pub(super) device: Device,
+    pub(super) browser: Browser,
     pub(super) address: IpAddr,
 }
 
@@ -76,7 +86,10 @@ impl FromRequestParts<Shared> for Visitor {
             .get(USER_AGENT)
             .and_then(|agent| agent.to_str().ok());
         Ok(Visitor {
-            device: Device::of(agent, address),
+            browser: Browser {
+                device: Device::of(agent, address),
+                token: session::browser_token(app, &parts.headers),
+            },
             address,
         })
     }

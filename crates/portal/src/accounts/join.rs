@@ -1,20 +1,19 @@
 //! Invitations and other one-time links, and the reset of forgotten passwords.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use http_server::path::PathText;
+use portal_accounts::joining::{self, LinkPreview, Newcomer};
 use serde::Deserialize;
 use service::Shared;
-use service::accounts::joining::{self, LinkPreview, Newcomer};
 use service::mail::Letter;
 use store::invitations::Kind;
 
-use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
+use super::forms::{Faults, Hidden, Visitor, enter, enter_signed_in, render_rejected};
+use super::letters::{self, post};
 use crate::page::{Page, done, html};
 use crate::session::Member;
 
@@ -131,15 +130,18 @@ pub(super) async fn submit(
     }
     if shown.invitation.kind == Kind::Password {
         return match joining::set_password(&app, &token, &form.password.0).await? {
-            Ok(()) => Ok(done("/portal/sign-in", "password_set")),
+            Ok(email) => {
+                letters::security_changed(&app, &page, &email, "password_changed");
+                Ok(done("/portal/sign-in", "password_set"))
+            }
             Err(faults) => Ok(render_rejected(NewPasswordPage {
                 page,
                 faults: Faults(faults),
             })?),
         };
     }
-    match joining::join(&app, &token, form.newcomer(), &visitor.device).await? {
-        Ok(session) => Ok(enter(&app, &session, FIRST_PAGE)),
+    match joining::join(&app, &token, form.newcomer(), &visitor.browser).await? {
+        Ok(signed_in) => Ok(enter_signed_in(&app, &signed_in, FIRST_PAGE)),
         Err(faults) => Ok(render_rejected(JoinPage {
             faults: Faults(faults),
             name: form.name,
@@ -205,15 +207,4 @@ pub(super) async fn forgot(
         can_mail: app.mailer.is_some(),
         sent: true,
     })?)
-}
-
-/// Sends a letter in the background. If the response waited for it, its timing would reveal that the address
-/// has an account.
-pub(super) fn post(app: &Shared, letter: Letter) {
-    let app = Arc::clone(app);
-    tokio::spawn(async move {
-        if let Some(mailer) = &app.mailer {
-            mailer.send(letter).await;
-        }
-    });
 }

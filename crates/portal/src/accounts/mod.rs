@@ -5,6 +5,7 @@ mod account;
 mod application;
 mod forms;
 mod join;
+mod letters;
 mod sign_in;
 mod sign_up;
 mod staff;

@@ -6,13 +6,14 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::{CookieJar, Form};
 use http_server::error::Rejection;
+use portal_accounts::signing_in::{self, SignIn};
 use serde::Deserialize;
-use service::accounts::signing_in::{self, SignIn};
 use service::problem::Problem;
 use service::{App, Shared};
 use store::portal_sessions::{self, ActiveSession, Stage};
 
-use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
+use super::forms::{Faults, Hidden, Visitor, enter, enter_signed_in, render_rejected};
+use super::letters;
 use crate::page::{Page, html};
 use crate::routes::{safe_next, with_next};
 use crate::session::{self, Member};
@@ -78,13 +79,16 @@ pub(super) async fn submit(
         &app,
         &form.email,
         &form.password.0,
-        &visitor.device,
+        &visitor.browser,
         visitor.address,
     )
     .await?;
     let next = safe_next(Some(&form.next));
     Ok(match outcome {
-        SignIn::Done(token) => enter(&app, &token, next),
+        SignIn::Done(signed_in) => {
+            letters::signed_in(&app, &page, &signed_in, &visitor.browser);
+            enter_signed_in(&app, &signed_in, next)
+        }
         SignIn::CodeNeeded(token) => enter(&app, &token, &with_next("/portal/sign-in/code", next)),
         SignIn::Wrong => {
             return Ok(render_rejected(SignInPage {
@@ -150,8 +154,11 @@ pub(super) async fn code(
     let Some(half) = find_half_signed_in(&app, &headers).await? else {
         return Ok(Redirect::to(&with_next("/portal/sign-in", &next)).into_response());
     };
-    match signing_in::with_code(&app, &half, &form.code, visitor.address).await? {
-        Some(token) => Ok(enter(&app, &token, &next)),
+    match signing_in::with_code(&app, &half, &form.code, &visitor.browser, visitor.address).await? {
+        Some(signed_in) => {
+            letters::signed_in(&app, &page, &signed_in, &visitor.browser);
+            Ok(enter_signed_in(&app, &signed_in, &next))
+        }
         None => Ok(render_rejected(CodePage {
             page,
             faults: Faults::one("code", "accounts.fault.code"),

@@ -6,14 +6,15 @@ use axum::response::Response;
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use http_server::path::PathText;
+use portal_accounts::sign_up::{self, SignUpEmail};
 use serde::Deserialize;
-use service::accounts::sign_up::{self, SignUpEmail};
 use service::mail::Letter;
 use service::{App, Shared};
 use store::sign_ups::SignUp;
 
-use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
-use super::join::{FIRST_PAGE, post};
+use super::forms::{Faults, Hidden, Visitor, enter_signed_in, render_rejected};
+use super::join::FIRST_PAGE;
+use super::letters::post;
 use crate::page::{Page, html};
 
 #[derive(Template)]
@@ -131,8 +132,8 @@ pub(super) async fn open(
     Form(form): Form<OpenForm>,
 ) -> Result<Response, Rejection> {
     let asked = sign_up::read_request(&app, &token).await?;
-    match sign_up::open_account(&app, &token, &form.name, &form.password.0, &visitor.device).await? {
-        Ok(session) => Ok(enter(&app, &session, FIRST_PAGE)),
+    match sign_up::open_account(&app, &token, &form.name, &form.password.0, &visitor.browser).await? {
+        Ok(signed_in) => Ok(enter_signed_in(&app, &signed_in, FIRST_PAGE)),
         Err(faults) => Ok(render_rejected(OpenPage {
             page,
             faults: Faults(faults),

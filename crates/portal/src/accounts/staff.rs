@@ -6,10 +6,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use http_server::path::PathText;
+use portal_accounts::email_of;
+use portal_accounts::joining::{self, NewLink};
+use portal_accounts::staff::{self, Manager, may_manage};
 use serde::{Deserialize, Serialize};
-use service::accounts::email_of;
-use service::accounts::joining::{self, NewLink};
-use service::accounts::staff::{self, Manager, may_manage};
 use service::mail::Letter;
 use service::permissions::Role;
 use service::problem::{Family, Kind, Problem};
@@ -189,7 +189,7 @@ pub(super) async fn invite(
         email => email_of(email).map_err(|fault| faults.push(fault)).ok(),
     };
     let Some(role) = role else {
-        faults.push(service::accounts::Fault::new("role", "accounts.fault.role"));
+        faults.push(portal_accounts::Fault::new("role", "accounts.fault.role"));
         return render_refusal(&app, page, &member, form, faults).await;
     };
     if !faults.is_empty() {
@@ -240,7 +240,7 @@ async fn render_refusal(
     page: Page,
     member: &Member,
     form: InviteForm,
-    faults: Vec<service::accounts::Fault>,
+    faults: Vec<portal_accounts::Fault>,
 ) -> Result<Response, Rejection> {
     Ok(render_rejected(StaffPage {
         faults: Faults(faults),

@@ -8,7 +8,7 @@ use axum::response::Response;
 use http_server::error::Rejection;
 use serde::Deserialize;
 use service::Shared;
-use service::accounts::actor;
+use service::actor::of_staff;
 use store::audit::{AuditCheck, AuditRow};
 use store::{operator_audit, staff};
 
@@ -56,7 +56,7 @@ async fn render(
         older: rows.last().filter(|_| is_more).map(|row| row.seq),
         names: names
             .into_iter()
-            .map(|member| (actor(member.id), member.name))
+            .map(|member| (of_staff(member.id), member.name))
             .collect(),
         rows,
         page,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use store::Error;
 use store::portal_sessions::{self, ActiveSession, NewSession, PageResult, Stage};
-use store::staff;
+use store::{staff, staff_devices};
 use uuid::Uuid;
 
 use crate::bench::{Bench, START};
@@ -317,4 +317,52 @@ pub(crate) async fn what_is_to_be_shown_waits_five_minutes(bench: Bench) {
     assert_eq!(sweep().await, 1);
     assert_eq!(bench.count(kept).await, 0);
     assert_eq!(bench.count("select count(*) from portal_sessions").await, 1);
+}
+
+pub(crate) async fn browsers_are_recognised_by_their_owner_only(bench: Bench) {
+    let (ada, bob) = (
+        member(&bench, "ada@example.com").await,
+        member(&bench, "bob@example.com").await,
+    );
+    let mut tx = bench.db.begin().await.unwrap();
+    let first = staff_devices::register(&mut tx, ada.id).await.unwrap();
+    assert_eq!(first.expose_secret().len(), 43, "256 bits in base64");
+    tx.commit().await.unwrap();
+    let knows = async |staff_id: Uuid, token: &str| {
+        let mut tx = bench.db.begin().await.unwrap();
+        let known = staff_devices::recognise(&mut tx, staff_id, token).await.unwrap();
+        tx.commit().await.unwrap();
+        known
+    };
+    assert!(knows(ada.id, first.expose_secret()).await);
+    assert!(!knows(bob.id, first.expose_secret()).await && !knows(ada.id, "").await);
+
+    // Each use prolongs its life.
+    let most = Duration::from_millis(staff_devices::LIFE_MS.unsigned_abs());
+    bench.pass(most - Duration::from_millis(1));
+    assert!(knows(ada.id, first.expose_secret()).await);
+    bench.pass(Duration::from_millis(1));
+    assert!(knows(ada.id, first.expose_secret()).await);
+
+    // Of many, the one that was used least recently goes.
+    let mut last = None;
+    for _ in 0..20 {
+        bench.pass(Duration::from_millis(1));
+        let mut tx = bench.db.begin().await.unwrap();
+        last = Some(staff_devices::register(&mut tx, ada.id).await.unwrap());
+        tx.commit().await.unwrap();
+    }
+    assert_eq!(bench.count("select count(*) from staff_devices").await, 20);
+    assert!(!knows(ada.id, first.expose_secret()).await);
+    assert!(knows(ada.id, last.unwrap().expose_secret()).await);
+
+    let mut tx = bench.db.begin().await.unwrap();
+    staff_devices::register(&mut tx, bob.id).await.unwrap();
+    staff_devices::forget(&mut tx, ada.id).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(bench.count("select count(*) from staff_devices").await, 1);
+    bench.pass(most);
+    let mut tx = bench.db.begin().await.unwrap();
+    assert_eq!(staff_devices::sweep(&mut tx).await.unwrap(), 1);
+    tx.commit().await.unwrap();
 }

@@ -50,6 +50,8 @@ pub(crate) struct Browser {
     base: String,
     http: Client,
     cookie: std::sync::Mutex<Option<String>>,
+    /// The cookie by which the next sign-in recognises this browser.
+    recognised_by: std::sync::Mutex<Option<String>>,
 }
 
 impl Browser {
@@ -63,6 +65,7 @@ impl Browser {
             base: server.base.clone(),
             http,
             cookie: std::sync::Mutex::default(),
+            recognised_by: std::sync::Mutex::default(),
         }
     }
 
@@ -118,7 +121,7 @@ impl Browser {
         joined.redirect();
     }
 
-    /// The cookie's value.
+    /// The cookie of the session.
     pub(crate) fn cookie(&self) -> Option<String> {
         self.cookie.lock().unwrap().clone()
     }
@@ -170,9 +173,11 @@ impl Browser {
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let mut request = self.http.request(method, format!("{}{path}", self.base));
         request = request.header(HOST, self.base.trim_start_matches("http://"));
-        match self.cookie() {
-            Some(cookie) => request.header(COOKIE, cookie),
-            None => request,
+        let recognised_by = self.recognised_by.lock().unwrap().clone();
+        let cookies: Vec<String> = self.cookie().into_iter().chain(recognised_by).collect();
+        match cookies.is_empty() {
+            true => request,
+            false => request.header(COOKIE, cookies.join("; ")),
         }
     }
 
@@ -180,6 +185,10 @@ impl Browser {
         let response = request.send().await.unwrap();
         for set in response.headers().get_all(SET_COOKIE) {
             let pair = set.to_str().unwrap().split(';').next().unwrap().to_owned();
+            if pair.starts_with("bonafide-browser=") {
+                *self.recognised_by.lock().unwrap() = Some(pair);
+                continue;
+            }
             let is_gone = pair.ends_with('=');
             self.set_cookie((!is_gone).then_some(pair));
         }

@@ -239,6 +239,55 @@ on_both!(tries_are_throttled_and_strangers_learn_nothing, |backend| {
     sign_in(&guesser, "ada@example.com", PASSWORD).await.redirect();
 });
 
+on_both!(a_sign_in_in_a_new_browser_is_reported, |backend| {
+    let (listener, arguments) = mail_server().await;
+    let server = Server::start(backend, &arguments.each_ref().map(String::as_str)).await;
+    let merchant = server.merchant(true);
+    let ada = member(&server, &merchant, "owner", "ada@example.com").await;
+    const NEW: &str =
+        "select count(*) from audit where action = 'staff.signed_in' and detail like '%newBrowser%'";
+    let joined = server.count(NEW).await;
+
+    // The browser in which she joined is known, also after she signed out.
+    ada.post("/portal/sign-out", &[]).await.redirect();
+    sign_in(&ada, "ada@example.com", PASSWORD).await.redirect();
+    assert_eq!(server.count(NEW).await, joined);
+
+    let thief = Browser::new(&server);
+    let letter = tokio::spawn(one_letter(Arc::clone(&listener)));
+    sign_in(&thief, "Ada@example.com", PASSWORD).await.redirect();
+    assert_eq!(server.count(NEW).await, joined + 1);
+    let letter = letter.await.unwrap();
+    for part in [
+        "RCPT TO:<ada@example.com>",
+        "127.0.0.1",
+        "Unknown browser",
+        "/portal/account",
+    ] {
+        assert!(letter.contains(part), "{part}: {letter}");
+    }
+    assert!(!letter.contains(PASSWORD), "{letter}");
+
+    // Somebody else's cookie is worth nothing.
+    let bob = member(&server, &merchant, "owner", "bob@example.com").await;
+    let letter = tokio::spawn(one_letter(Arc::clone(&listener)));
+    sign_in(&bob, "ada@example.com", PASSWORD).await.redirect();
+    assert!(letter.await.unwrap().contains("RCPT TO:<ada@example.com>"));
+
+    // A new password makes every browser new, and is reported itself.
+    let letter = tokio::spawn(one_letter(Arc::clone(&listener)));
+    let form = [("current", PASSWORD), ("password", ANOTHER)];
+    ada.post("/portal/account/password", &form).await.redirect();
+    let letter = letter.await.unwrap();
+    assert!(
+        letter.contains("password was changed") && !letter.contains(ANOTHER),
+        "{letter}"
+    );
+    let letter = tokio::spawn(one_letter(listener));
+    sign_in(&thief, "ada@example.com", ANOTHER).await.redirect();
+    assert!(letter.await.unwrap().contains("New sign-in"));
+});
+
 on_both!(nobody_is_led_to_another_site, |backend| {
     let server = Server::start(backend, &[]).await;
     let merchant = server.merchant(true);

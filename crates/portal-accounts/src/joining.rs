@@ -4,26 +4,24 @@
 use std::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
+use service::actor::{By, actor_name, of_staff};
+use service::four_eyes;
+use service::installation_acts::{self, Doubt};
+use service::merchants::requires_second_factor;
+use service::permissions::Role;
+use service::problem::{Kind as ProblemKind, Problem};
+use service::{App, operations};
 use store::invitations::{self, Invitation, InvitationToken, Kind, Purpose};
-use store::portal_sessions::{self, Stage};
+use store::portal_sessions;
 use store::staff::{self, NewStaff, StaffMember};
-use store::{Db, Error, Tx, merchants};
+use store::{Db, Error, Tx, merchants, staff_devices};
 use uuid::Uuid;
 
-use super::devices::Device;
-use super::managers::lock_manager;
-use super::{
-    Fault, actor, audit_at, audit_everywhere, begin_session, email_of, name_of, passwords, throttle,
-};
-use crate::actor::By;
-use crate::four_eyes;
-use crate::installation_acts::{self, Doubt};
-use crate::merchants::requires_second_factor;
-use crate::permissions::Role;
-use crate::problem::{Kind as ProblemKind, Problem};
-use crate::{App, operations};
+use crate::devices::{Browser, SignedIn};
+use crate::managers::lock_manager;
+use crate::{Fault, audit_at, audit_everywhere, email_of, name_of, passwords, sign_in, throttle};
 
-pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// How long an invitation can be used.
 pub const INVITATION_MS: i64 = 7 * DAY_MS;
 /// How long a link to set a new password can be used.
@@ -38,7 +36,7 @@ pub struct NewLink {
     pub path: String,
 }
 
-pub(super) fn path(token: &SecretString) -> String {
+pub(crate) fn path(token: &SecretString) -> String {
     format!("/portal/join/{}", token.expose_secret())
 }
 
@@ -50,7 +48,7 @@ pub async fn invite(
     email: Option<&str>,
     invited_by: Option<Uuid>,
 ) -> Result<NewLink, Problem> {
-    let by = invited_by.map_or_else(|| "command line".to_owned(), actor);
+    let by = actor_name(invited_by);
     store::transaction!(db, |tx| -> Result<NewLink, Problem> {
         let merchant = merchants::get(tx, merchant_id).await?;
         merchant.ok_or_else(|| Problem::not_found("There is no such account"))?;
@@ -98,7 +96,7 @@ pub async fn operator_link(db: &Db, by: Option<Uuid>) -> Result<NewLink, Problem
         }
         invitations::void_operators(tx).await?;
         let (invitation, token) = invitations::create(tx, &Purpose::Operator, by, INVITATION_MS).await?;
-        let by = by.map_or_else(|| "command line".to_owned(), actor);
+        let by = actor_name(by);
         operations::record(tx, &by, "operator.invited", &invitation.id.to_string()).await?;
         Ok(NewLink {
             path: path(&token),
@@ -108,7 +106,7 @@ pub async fn operator_link(db: &Db, by: Option<Uuid>) -> Result<NewLink, Problem
 }
 
 /// Creates a link to set a member's password. It replaces earlier ones.
-pub(super) async fn password_link(tx: &mut Tx, staff_id: Uuid, by: Option<Uuid>) -> Result<NewLink, Error> {
+pub(crate) async fn password_link(tx: &mut Tx, staff_id: Uuid, by: Option<Uuid>) -> Result<NewLink, Error> {
     let purpose = Purpose::Password { staff_id };
     let (invitation, token) = invitations::create(tx, &purpose, by, PASSWORD_LINK_MS).await?;
     Ok(NewLink {
@@ -200,7 +198,7 @@ pub struct Newcomer {
 
 impl Newcomer {
     /// The same details, trimmed; or every fault.
-    pub(super) fn checked(mut self) -> Result<Self, Vec<Fault>> {
+    pub(crate) fn checked(mut self) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         match name_of("name", &self.name) {
             Ok(name) => self.name = name,
@@ -218,7 +216,7 @@ impl Newcomer {
         if faults.is_empty() { Ok(self) } else { Err(faults) }
     }
 
-    pub(super) async fn hashed(&self, app: &App) -> Result<String, Problem> {
+    pub(crate) async fn hashed(&self, app: &App) -> Result<String, Problem> {
         passwords::hash(app, &self.password).await
     }
 }
@@ -227,7 +225,7 @@ impl Newcomer {
 pub type Outcome<T> = Result<T, Vec<Fault>>;
 
 /// Why a transaction is rolled back.
-pub(super) enum Stop {
+pub(crate) enum Stop {
     Faults(Vec<Fault>),
     Problem(Problem),
 }
@@ -245,7 +243,7 @@ impl From<Problem> for Stop {
 }
 
 /// Converts a transaction's result.
-pub(super) fn outcome<T>(result: Result<T, Stop>) -> Result<Outcome<T>, Problem> {
+pub(crate) fn outcome<T>(result: Result<T, Stop>) -> Result<Outcome<T>, Problem> {
     match result {
         Ok(done) => Ok(Ok(done)),
         Err(Stop::Faults(faults)) => Ok(Err(faults)),
@@ -253,14 +251,13 @@ pub(super) fn outcome<T>(result: Result<T, Stop>) -> Result<Outcome<T>, Problem>
     }
 }
 
-/// Joins by a link as a new member, and returns the token of a new session. The link is used up in the same
-/// transaction.
+/// Joins by a link as a new member, who is signed in. The link is used up in the same transaction.
 pub async fn join(
     app: &App,
     token: &str,
     mut newcomer: Newcomer,
-    device: &Device,
-) -> Result<Outcome<SecretString>, Problem> {
+    browser: &Browser,
+) -> Result<Outcome<SignedIn>, Problem> {
     let shown = preview_link(app, token).await?;
     if let Some(email) = shown.invitation.email {
         newcomer.email = email;
@@ -270,18 +267,17 @@ pub async fn join(
         Err(faults) => return Ok(Err(faults)),
     };
     let hash = newcomer.hashed(app).await?;
-    let device = device.to_json();
-    let joined = store::transaction!(app.db, |tx| -> Result<SecretString, Stop> {
+    let joined = store::transaction!(app.db, |tx| -> Result<SignedIn, Stop> {
         let invitation = require_valid(invitations::redeem(tx, token).await?)?;
         let member = create(tx, &newcomer, &hash, invitation.kind == Kind::Operator).await?;
         accept_invitation(tx, &invitation, &member).await?;
-        Ok(begin_session(app, tx, member.id, Stage::Full, &device).await?)
+        Ok(sign_in(app, tx, &member, browser).await?)
     });
     outcome(joined)
 }
 
 /// Creates a member. It is a fault if the address already has an account.
-pub(super) async fn create(
+pub(crate) async fn create(
     tx: &mut Tx,
     newcomer: &Newcomer,
     hash: &str,
@@ -305,14 +301,14 @@ pub(super) async fn create(
 /// Adds a member to what a link leads to. The member's open password links become void, because they were
 /// created for a person with fewer rights.
 async fn accept_invitation(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Result<(), Stop> {
-    let (id, by) = (member.id, actor(member.id));
+    let (id, by) = (member.id, of_staff(member.id));
     invitations::void_own(tx, id).await?;
     match (invitation.kind, invitation.merchant_id, &invitation.role) {
         (Kind::Operator, ..) => {
             staff::set_operator(tx, id, true).await?;
             tracing::warn!(staff = %id, "somebody became an operator of this installation by a one-time link");
             operations::record(tx, &by, "operator.joined", &id.to_string()).await?;
-            let inviter = four_eyes::actor_name(invitation.invited_by);
+            let inviter = actor_name(invitation.invited_by);
             Ok(installation_acts::record_doubt(tx, id, Doubt::Joined, By::actor(&inviter)).await?)
         }
         (Kind::Member, Some(merchant_id), Some(role)) => {
@@ -335,7 +331,7 @@ async fn accept_invitation(tx: &mut Tx, invitation: &Invitation, member: &StaffM
             let role = role
                 .parse()
                 .map_err(|()| Problem::internal("an invitation has an unknown role"))?;
-            let inviter = four_eyes::actor_name(invitation.invited_by);
+            let inviter = actor_name(invitation.invited_by);
             Ok(four_eyes::record_doubt(tx, merchant_id, (id, role), ("joined", By::actor(&inviter))).await?)
         }
         _ => Err(Problem::not_found("This link has a different purpose").into()),
@@ -372,8 +368,13 @@ pub async fn join_signed_in(
     })
 }
 
-/// Sets a new password by a link. All sessions of the member end, and the second factor stays.
-pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Result<Outcome<()>, Problem> {
+/// Sets a new password by a link, and returns the member's email address. All sessions of the member end, no
+/// browser is recognised any more, and the second factor stays.
+pub async fn set_password(
+    app: &App,
+    token: &str,
+    password: &SecretString,
+) -> Result<Outcome<String>, Problem> {
     let shown = preview_link(app, token).await?;
     let Some(staff_id) = shown
         .invitation
@@ -393,10 +394,18 @@ pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Re
         staff::set_password(tx, staff_id, &hash).await?;
         invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, None).await?;
+        staff_devices::forget(tx, staff_id).await?;
         let detail = r#"{"by":"link"}"#;
-        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.password_changed", detail).await?)
+        Ok(audit_everywhere(
+            tx,
+            staff_id,
+            &of_staff(staff_id),
+            "staff.password_changed",
+            detail,
+        )
+        .await?)
     })?;
-    Ok(Ok(()))
+    Ok(Ok(member.email))
 }
 
 /// Changes a member's email address by the link that was sent to the new one. Returns the former address, so
@@ -420,7 +429,7 @@ pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
         }
         staff::set_email(tx, staff_id, &email).await?;
         invitations::void_own(tx, staff_id).await?;
-        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.email_changed", "{}").await?;
+        audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.email_changed", "{}").await?;
         Ok(former)
     })
 }

@@ -6,14 +6,13 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use service::App;
+use service::config::RateClass;
+use service::problem::{Kind, Problem};
+use service::rates::hashed;
+use service::visitor::visitor;
 use store::limits::{self, Bucket, Quota};
 use uuid::Uuid;
-
-use crate::App;
-use crate::config::RateClass;
-use crate::problem::{Kind, Problem};
-use crate::rates::hashed;
-use crate::visitor::visitor;
 
 const PER: Duration = Duration::from_secs(15 * 60);
 /// Factor for all attempts at one account, because an account may be attacked from many addresses.
@@ -22,7 +21,7 @@ const OF_ACCOUNT: u32 = 5;
 const OF_ADDRESS: u32 = 10;
 
 /// Counts an attempt at the secret of the account named `whom`; 429 if there were too many.
-pub(super) async fn count(app: &App, whom: &str, address: IpAddr) -> Result<(), Problem> {
+pub(crate) async fn count(app: &App, whom: &str, address: IpAddr) -> Result<(), Problem> {
     let Some(tries) = app.config.rate(RateClass::SignIn) else {
         return Ok(());
     };

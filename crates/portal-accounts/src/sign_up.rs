@@ -5,19 +5,19 @@
 use std::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
+use service::actor::of_staff;
+use service::permissions::Role;
+use service::problem::Problem;
+use service::visitor::visitor;
+use service::{App, operations};
 use store::merchants::MerchantStatus;
-use store::portal_sessions::Stage;
 use store::sign_ups::{self, SignUp};
 use store::{Error, credentials, merchants, staff};
 use uuid::Uuid;
 
-use super::devices::Device;
-use super::joining::{DAY_MS, INVITATION_MS, Newcomer, Outcome, Stop, create, outcome};
-use super::{actor, audit_at, begin_session, email_of, name_of, throttle};
-use crate::permissions::Role;
-use crate::problem::Problem;
-use crate::visitor::visitor;
-use crate::{App, operations};
+use crate::devices::{Browser, SignedIn};
+use crate::joining::{DAY_MS, INVITATION_MS, Newcomer, Outcome, Stop, create, outcome};
+use crate::{audit_at, email_of, name_of, sign_in, throttle};
 
 /// How long an emailed link can be used.
 const LETTER_MS: i64 = DAY_MS;
@@ -121,7 +121,7 @@ pub async fn make_link(app: &App, by: Uuid, id: Uuid) -> Result<String, Problem>
     store::transaction!(app.db, |tx| -> Result<String, Problem> {
         let token = sign_ups::make_link(tx, id, INVITATION_MS).await?;
         let token = token.ok_or_else(no_request)?;
-        operations::record(tx, &actor(by), "sign_up.answered", &id.to_string()).await?;
+        operations::record(tx, &of_staff(by), "sign_up.answered", &id.to_string()).await?;
         Ok(path(&token))
     })
 }
@@ -132,7 +132,7 @@ pub async fn dismiss(app: &App, by: Uuid, id: Uuid) -> Result<(), Problem> {
         if !sign_ups::delete(tx, id).await? {
             return Err(no_request());
         }
-        Ok(operations::record(tx, &actor(by), "sign_up.dismissed", &id.to_string()).await?)
+        Ok(operations::record(tx, &of_staff(by), "sign_up.dismissed", &id.to_string()).await?)
     })
 }
 
@@ -159,8 +159,8 @@ pub async fn open_account(
     token: &str,
     name: &str,
     password: &SecretString,
-    device: &Device,
-) -> Result<Outcome<SecretString>, Problem> {
+    browser: &Browser,
+) -> Result<Outcome<SignedIn>, Problem> {
     let asked = read_request(app, token).await?;
     let newcomer = Newcomer {
         email: asked.email,
@@ -172,8 +172,7 @@ pub async fn open_account(
         Err(faults) => return Ok(Err(faults)),
     };
     let hash = newcomer.hashed(app).await?;
-    let device = device.to_json();
-    let made = store::transaction!(app.db, |tx| -> Result<SecretString, Stop> {
+    let made = store::transaction!(app.db, |tx| -> Result<SignedIn, Stop> {
         if !sign_ups::delete(tx, asked.id).await? {
             return Err(bad_link().into());
         }
@@ -184,10 +183,10 @@ pub async fn open_account(
             credentials::reserve(tx, merchant.id, sandbox).await?;
         }
         staff::join(tx, merchant.id, member.id, Role::Owner.as_str()).await?;
-        let (by, subject) = (actor(member.id), merchant.id.to_string());
+        let (by, subject) = (of_staff(member.id), merchant.id.to_string());
         audit_at(tx, merchant.id, &by, "merchant.signed_up", &subject, "{}").await?;
         operations::record(tx, &by, "merchant.signed_up", &subject).await?;
-        Ok(begin_session(app, tx, member.id, Stage::Full, &device).await?)
+        Ok(sign_in(app, tx, &member, browser).await?)
     });
     outcome(made)
 }

@@ -1,21 +1,21 @@
 //! A merchant's staff: roles, access and password links. An account always has an owner. Only owners manage
 //! owners and compliance officers, and only owners change their own role.
 
+use service::App;
+use service::actor::{By, of_staff};
+use service::four_eyes;
+use service::merchants::{ChangeOutcome, replace_settings, with_settings};
+use service::permissions::Role;
+use service::problem::{Kind, Problem};
 use store::invitations::{self, Invitation};
 use store::staff::{self, Membership};
 use store::{Tx, merchants, portal_sessions};
 use uuid::Uuid;
 
-use super::joining::{NewLink, password_link};
-pub use super::managers::{Manager, may_manage};
-use super::managers::{check, lock_manager};
-use super::{actor, audit_at, audit_everywhere};
-use crate::App;
-use crate::actor::By;
-use crate::four_eyes;
-use crate::merchants::{ChangeOutcome, replace_settings, with_settings};
-use crate::permissions::Role;
-use crate::problem::{Kind, Problem};
+use crate::joining::{NewLink, password_link};
+pub use crate::managers::{Manager, may_manage};
+use crate::managers::{check, lock_manager};
+use crate::{audit_at, audit_everywhere};
 
 /// An account's staff, and the invitations that can still be used.
 pub async fn list(app: &App, merchant_id: Uuid) -> Result<(Vec<Membership>, Vec<Invitation>), Problem> {
@@ -75,7 +75,7 @@ pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -
             role.as_str()
         );
         write_audit(tx, manager, "staff.role_changed", staff_id, &detail).await?;
-        let by = actor(manager.staff_id);
+        let by = of_staff(manager.staff_id);
         four_eyes::record_doubt(
             tx,
             manager.merchant_id,
@@ -117,12 +117,12 @@ pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> R
         audit_everywhere(
             tx,
             staff_id,
-            &actor(manager.staff_id),
+            &of_staff(manager.staff_id),
             "staff.password_link_made",
             "{}",
         )
         .await?;
-        let by = actor(manager.staff_id);
+        let by = of_staff(manager.staff_id);
         four_eyes::record_doubt(
             tx,
             manager.merchant_id,
@@ -168,7 +168,7 @@ pub async fn require_second_factor(
             .ok_or_else(|| Problem::not_found("There is no such account"))?;
         let changed = with_settings(&merchant, &[format!("requireSecondFactor={required}")])
             .map_err(Problem::validation)?;
-        let by = actor(manager.staff_id);
+        let by = of_staff(manager.staff_id);
         replace_settings(tx, &merchant, changed, By::actor(&by)).await
     })
 }
@@ -180,7 +180,7 @@ async fn write_audit(
     subject: Uuid,
     detail: &str,
 ) -> Result<(), Problem> {
-    let by = actor(manager.staff_id);
+    let by = of_staff(manager.staff_id);
     Ok(audit_at(tx, manager.merchant_id, &by, action, &subject.to_string(), detail).await?)
 }
 

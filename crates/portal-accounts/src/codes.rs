@@ -5,12 +5,11 @@ use jiff::Timestamp;
 use qrcode::render::svg;
 use qrcode::{EcLevel, QrCode};
 use rand::random;
+use service::problem::Problem;
 use store::{Error, Tx, staff};
 use totp_rs::{Builder, Secret};
 use uuid::Uuid;
 use zeroize::Zeroizing;
-
-use crate::problem::Problem;
 
 const SECRET_BYTES: usize = 20;
 const RECOVERY_CODES: usize = 10;
@@ -92,7 +91,7 @@ fn step_of(secret: &[u8], code: &str, at: u64) -> Option<i64> {
 }
 
 /// Uses up a member's TOTP or recovery code, and returns whether it was valid.
-pub(super) async fn use_code(tx: &mut Tx, staff_id: Uuid, code: &str) -> Result<bool, Error> {
+pub(crate) async fn use_code(tx: &mut Tx, staff_id: Uuid, code: &str) -> Result<bool, Error> {
     if let Some(secret) = staff::totp(tx, staff_id).await?
         && let Some(step) = step_of(&secret, code, now())
     {
@@ -105,7 +104,7 @@ pub(super) async fn use_code(tx: &mut Tx, staff_id: Uuid, code: &str) -> Result<
 }
 
 /// Creates recovery codes: two groups of five letters and digits (50 bits).
-pub(super) fn recovery_codes() -> Vec<String> {
+pub(crate) fn recovery_codes() -> Vec<String> {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     (0..RECOVERY_CODES)
         .map(|_| {
@@ -121,7 +120,7 @@ pub(super) fn recovery_codes() -> Vec<String> {
 }
 
 /// A recovery code in its stored form, without the separators that people add or omit.
-pub(super) fn recovery_form(code: &str) -> Option<String> {
+pub(crate) fn recovery_form(code: &str) -> Option<String> {
     let code: String = code
         .chars()
         .filter(char::is_ascii_alphanumeric)

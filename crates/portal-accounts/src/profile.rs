@@ -3,19 +3,19 @@
 use std::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
+use service::App;
+use service::actor::of_staff;
+use service::merchants::requires_second_factor;
+use service::problem::Problem;
 use store::invitations::{self, Purpose};
-use store::portal_sessions;
-use store::staff;
+use store::{portal_sessions, staff, staff_devices};
 use uuid::Uuid;
 
-use super::codes::{SetUp, recovery_codes, recovery_form};
-use super::devices::Device;
-use super::joining::{NewLink, Outcome, PASSWORD_LINK_MS, path};
-use super::signing_in::{is_proof, no_proof};
-use super::{Fault, actor, audit_everywhere, email_of, name_of, passwords};
-use crate::App;
-use crate::merchants::requires_second_factor;
-use crate::problem::Problem;
+use crate::codes::{SetUp, recovery_codes, recovery_form};
+use crate::devices::Device;
+use crate::joining::{NewLink, Outcome, PASSWORD_LINK_MS, path};
+use crate::signing_in::{is_proof, no_proof};
+use crate::{Fault, audit_everywhere, email_of, name_of, passwords};
 
 /// A session, as its owner sees it.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub async fn rename(app: &App, staff_id: Uuid, name: &str) -> Result<Outcome<()>
     };
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         staff::set_name(tx, staff_id, &name).await?;
-        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.renamed", "{}").await?)
+        Ok(audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.renamed", "{}").await?)
     })?;
     Ok(Ok(()))
 }
@@ -101,7 +101,7 @@ pub async fn ask_email(
             email: &email,
         };
         let (invitation, token) = invitations::create(tx, &purpose, Some(staff_id), PASSWORD_LINK_MS).await?;
-        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.email_asked", "{}").await?;
+        audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.email_asked", "{}").await?;
         Ok(NewLink {
             path: path(&token),
             invitation,
@@ -115,8 +115,8 @@ pub async fn ask_email(
     }))
 }
 
-/// Changes the member's password, given the current one. All other sessions end, and this one gets a new
-/// token.
+/// Changes the member's password, given the current one. All other sessions end, this one gets a new token, and no
+/// browser is recognised any more.
 pub async fn change_password(
     app: &App,
     staff_id: Uuid,
@@ -132,7 +132,7 @@ pub async fn change_password(
         let hash = staff::password_hash(&mut conn, staff_id).await?;
         (member, hash)
     };
-    super::throttle::count(app, &format!("proof {staff_id}"), address).await?;
+    crate::throttle::count(app, &format!("proof {staff_id}"), address).await?;
     if !passwords::matches(app, Some(hash), current).await? {
         return Ok(Err(vec![Fault::new("current", "accounts.fault.password_wrong")]));
     }
@@ -144,7 +144,8 @@ pub async fn change_password(
         staff::set_password(tx, staff_id, &hash).await?;
         store::invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
-        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.password_changed", "{}").await?;
+        staff_devices::forget(tx, staff_id).await?;
+        audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.password_changed", "{}").await?;
         // If the member has a second factor, the password alone is no fresh proof.
         Ok(match member.has_totp {
             true => portal_sessions::renew(tx, session_id).await?,
@@ -186,7 +187,7 @@ pub async fn turn_totp_on(
         staff::set_totp(tx, staff_id, &secret, step).await?;
         staff::set_recovery(tx, staff_id, &kept).await?;
         portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
-        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.second_factor_on", "{}").await?;
+        audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.second_factor_on", "{}").await?;
         Ok(portal_sessions::renew_authenticated(tx, session_id).await?)
     })?;
     Ok(Ok(SecondFactor { token, recovery }))
@@ -210,7 +211,7 @@ pub async fn turn_totp_off(
             }
         }
         staff::clear_totp(tx, staff_id).await?;
-        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.second_factor_off", "{}").await?;
+        audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.second_factor_off", "{}").await?;
         Ok(false)
     })?;
     Ok(match required {
@@ -233,7 +234,7 @@ pub async fn renew_recovery(
     let kept: Vec<String> = recovery.iter().filter_map(|code| recovery_form(code)).collect();
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         staff::set_recovery(tx, staff_id, &kept).await?;
-        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.recovery_renewed", "{}").await?)
+        Ok(audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.recovery_renewed", "{}").await?)
     })?;
     Ok(Ok(recovery))
 }
@@ -248,9 +249,13 @@ pub async fn end_sessions(
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         let ended = match which {
             Some(id) => u64::from(portal_sessions::end(tx, staff_id, id).await?),
-            None => portal_sessions::end_all(tx, staff_id, Some(session_id)).await?,
+            None => {
+                // Whoever ends all other sessions may suspect one of them.
+                staff_devices::forget(tx, staff_id).await?;
+                portal_sessions::end_all(tx, staff_id, Some(session_id)).await?
+            }
         };
         let detail = format!("{{\"ended\":{ended}}}");
-        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.sessions_ended", &detail).await?)
+        Ok(audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.sessions_ended", &detail).await?)
     })
 }

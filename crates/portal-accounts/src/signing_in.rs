@@ -4,14 +4,15 @@
 use std::net::IpAddr;
 
 use secrecy::SecretString;
+use service::App;
+use service::actor::of_staff;
+use service::problem::Problem;
 use store::portal_sessions::{self, ActiveSession, Stage};
 use store::staff;
 use uuid::Uuid;
 
-use super::devices::Device;
-use super::{Fault, actor, audit_everywhere, begin_session, codes, passwords, throttle};
-use crate::App;
-use crate::problem::Problem;
+use crate::devices::{Browser, SignedIn};
+use crate::{Fault, audit_everywhere, begin_session, codes, complete_sign_in, passwords, sign_in, throttle};
 
 /// Stands for an unknown address. Its failures are recorded too, so that they take as long.
 const NOBODY: Uuid = Uuid::nil();
@@ -19,8 +20,8 @@ const NOBODY: Uuid = Uuid::nil();
 /// The result of a password check.
 #[derive(Debug)]
 pub enum SignIn {
-    /// Signed in, under this token.
-    Done(SecretString),
+    /// Signed in.
+    Done(SignedIn),
     /// A code is required next; this token identifies the session.
     CodeNeeded(SecretString),
     /// Email or password is incorrect.
@@ -32,7 +33,7 @@ pub async fn with_password(
     app: &App,
     email: &str,
     password: &SecretString,
-    device: &Device,
+    browser: &Browser,
     address: IpAddr,
 ) -> Result<SignIn, Problem> {
     let (whom, member, hash) = {
@@ -55,7 +56,6 @@ pub async fn with_password(
         record_failure(app, member.id, "password").await?;
         return Ok(SignIn::Wrong);
     }
-    let device = device.to_json();
     store::transaction!(app.db, |tx| -> Result<SignIn, Problem> {
         // During hashing the password may have changed, or a second factor may have been turned on.
         if !staff::lock_password(tx, member.id, &hash).await? {
@@ -64,36 +64,36 @@ pub async fn with_password(
         let member = staff::get(tx, member.id).await?;
         let member = member.ok_or_else(|| Problem::not_found("This account no longer exists"))?;
         Ok(if member.has_totp {
-            SignIn::CodeNeeded(begin_session(app, tx, member.id, Stage::Password, &device).await?)
+            SignIn::CodeNeeded(begin_session(app, tx, &member, Stage::Password, &browser.device).await?)
         } else {
-            SignIn::Done(begin_session(app, tx, member.id, Stage::Full, &device).await?)
+            SignIn::Done(sign_in(app, tx, &member, browser).await?)
         })
     })
 }
 
-/// Completes a sign-in with a code after the password. Returns the session's new token, or `None` if the code
-/// is wrong.
+/// Completes a sign-in with a code after the password. `None`: the code is wrong.
 pub async fn with_code(
     app: &App,
     half: &ActiveSession,
     code: &str,
+    browser: &Browser,
     address: IpAddr,
-) -> Result<Option<SecretString>, Problem> {
+) -> Result<Option<SignedIn>, Problem> {
     let id = half.staff.id;
     throttle::count(app, &format!("code {id}"), address).await?;
-    let token = store::transaction!(app.db, |tx| -> Result<Option<SecretString>, Problem> {
+    let signed_in = store::transaction!(app.db, |tx| -> Result<Option<SignedIn>, Problem> {
         if !codes::use_code(tx, id, code).await? {
             return Ok(None);
         }
         let token = portal_sessions::renew_authenticated(tx, half.session_id).await?;
-        staff::record_sign_in(tx, id).await?;
-        audit_everywhere(tx, id, &actor(id), "staff.signed_in", r#"{"secondFactor":true}"#).await?;
-        Ok(Some(token))
+        Ok(Some(
+            complete_sign_in(tx, &half.staff, token, browser, true).await?,
+        ))
     })?;
-    if token.is_none() {
+    if signed_in.is_none() {
         record_failure(app, id, "code").await?;
     }
-    Ok(token)
+    Ok(signed_in)
 }
 
 /// Proves a signed-in member's identity again, as [`is_proof`] requires. Returns the session's new token, or
@@ -109,7 +109,7 @@ pub async fn prove(
         return Ok(None);
     }
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
-        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.proved", "{}").await?;
+        audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.proved", "{}").await?;
         Ok(portal_sessions::renew_authenticated(tx, session_id).await?)
     })?;
     Ok(Some(token))
@@ -118,7 +118,7 @@ pub async fn prove(
 /// Whether `secret` proves a member's identity: a code if a second factor is set up (the code is then used
 /// up), or else the password. A password alone is no proof then, because the second factor protects against
 /// stolen passwords. Counts as an attempt.
-pub(super) async fn is_proof(
+pub(crate) async fn is_proof(
     app: &App,
     staff_id: Uuid,
     secret: &SecretString,
@@ -164,7 +164,7 @@ async fn record_failure(app: &App, staff_id: Uuid, what: &str) -> Result<(), Pro
 pub async fn sign_out(app: &App, staff_id: Uuid, session_id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         portal_sessions::end(tx, staff_id, session_id).await?;
-        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.signed_out", "{}").await?)
+        Ok(audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.signed_out", "{}").await?)
     })
 }
 
@@ -179,7 +179,7 @@ pub async fn choose_account(
         let merchants = staff::merchants_of(tx, staff_id).await?;
         let chosen = merchants.iter().find(|(merchant, _)| merchant.id == merchant_id);
         let (merchant, _) = chosen.ok_or_else(|| Problem::not_found("There is no such account"))?;
-        let sandbox = super::begins_in_sandbox(app, merchant);
+        let sandbox = crate::begins_in_sandbox(app, merchant);
         Ok(portal_sessions::set_account(tx, session_id, Some(merchant_id), sandbox).await?)
     })
 }
@@ -197,6 +197,6 @@ pub async fn choose_mode(
 }
 
 /// The fault of an invalid proof.
-pub(super) fn no_proof() -> Fault {
+pub(crate) fn no_proof() -> Fault {
     Fault::new("proof", "accounts.fault.proof")
 }

@@ -3,14 +3,14 @@
 //! again.
 
 use serde::{Deserialize, Serialize};
+use service::problem::{Kind, Problem};
+use service::{App, operations};
 use store::merchant_profiles;
 use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
 
-use super::accounts::joining::Outcome;
-use super::accounts::{Fault, audit_at, email_of};
-use super::{App, operations};
-use crate::problem::{Kind, Problem};
+use crate::joining::Outcome;
+use crate::{Fault, audit_at, email_of};
 
 /// What a merchant states about itself. Fields that are not filled in are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,9 +1,13 @@
-//! Names the browser and system of a portal session, so that its owner recognises them. Nothing is decided by
-//! them.
+//! Names the browser and system of a portal session, so that its owner recognises them, and recognises browsers in
+//! which a member has signed in before. A sign-in in another browser is reported to the member; nothing else is
+//! decided here.
 
 use std::net::IpAddr;
 
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use store::{Error, Tx, staff_devices};
+use uuid::Uuid;
 
 /// The device on which a session was begun.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +18,40 @@ pub struct Device {
     pub system: String,
     /// The IP address.
     pub address: String,
+}
+
+/// The browser of a request.
+#[derive(Debug)]
+pub struct Browser {
+    /// Its names and address.
+    pub device: Device,
+    /// The token in its cookie, if it has one.
+    pub token: Option<SecretString>,
+}
+
+/// A new session, and what the browser keeps of it.
+#[derive(Debug)]
+pub struct SignedIn {
+    /// The session's token.
+    pub session: SecretString,
+    /// The token by which this browser is recognised from now on, if the member has not signed in here before.
+    pub new_browser: Option<SecretString>,
+    /// The member's email address.
+    pub email: String,
+}
+
+/// Recognises the browser in which a member signs in now, or registers it and returns its token.
+pub(crate) async fn recognise(
+    tx: &mut Tx,
+    staff_id: Uuid,
+    browser: &Browser,
+) -> Result<Option<SecretString>, Error> {
+    if let Some(token) = &browser.token
+        && staff_devices::recognise(tx, staff_id, token.expose_secret()).await?
+    {
+        return Ok(None);
+    }
+    Ok(Some(staff_devices::register(tx, staff_id).await?))
 }
 
 /// Parts of `User-Agent` with the browser's name. Of several, the first in this table is correct.

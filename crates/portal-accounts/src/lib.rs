@@ -1,6 +1,8 @@
-//! Access to the portal: sign-in, second factors, one-time links and an account's staff. The pages are in
-//! `portal`, the tables in `store`. No password, code or token reaches a log line or an audit row.
+//! Access to the portal: sign-up, sign-in, second factors, one-time links, an account's staff, and its
+//! application for live access. These are use cases as in `service`, and open their own transactions. The pages
+//! are in `portal`, the tables in `store`. No password, code or token reaches a log line or an audit row.
 
+pub mod applications;
 pub mod codes;
 pub mod devices;
 pub mod joining;
@@ -16,10 +18,13 @@ pub mod throttle;
 use secrecy::SecretString;
 use store::audit::{self, Entry};
 use store::portal_sessions::{self, NewSession, Stage};
+use store::staff::StaffMember;
 use store::{Error, Scope, Tx};
 use uuid::Uuid;
 
-use super::App;
+use self::devices::{Browser, Device, SignedIn};
+use service::App;
+use service::actor::of_staff;
 
 /// A fault of one form field: the field's name and the key of the text that explains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +64,6 @@ pub fn email_of(text: &str) -> Result<String, Fault> {
     Ok(email.to_owned())
 }
 
-/// A member of staff as audit rows and decisions name them.
-pub fn actor(staff_id: Uuid) -> String {
-    format!("staff:{staff_id}")
-}
-
 /// Writes a row about a member into the audit trail of each of their accounts and, for an operator, into the
 /// operators' trail.
 async fn audit_everywhere(
@@ -91,7 +91,7 @@ async fn audit_everywhere(
 }
 
 /// Writes a row into an account's audit trail. Accounts have no mode, and their rows count as live.
-pub(super) async fn audit_at(
+pub(crate) async fn audit_at(
     tx: &mut Tx,
     merchant_id: Uuid,
     actor: &str,
@@ -117,30 +117,59 @@ pub(super) async fn audit_at(
 async fn begin_session(
     app: &App,
     tx: &mut Tx,
-    staff_id: Uuid,
+    member: &StaffMember,
     stage: Stage,
-    device: &str,
+    device: &Device,
 ) -> Result<SecretString, Error> {
-    let member = store::staff::get(tx, staff_id).await?;
-    let is_new = member.is_none_or(|member| member.signed_in_at.is_none());
-    let merchants = store::staff::merchants_of(tx, staff_id).await?;
+    let merchants = store::staff::merchants_of(tx, member.id).await?;
     let merchant = match merchants.as_slice() {
         [(only, _)] => Some(only),
         _ => None,
     };
+    let is_new = member.signed_in_at.is_none();
     let new = NewSession {
-        staff_id,
+        staff_id: member.id,
         merchant_id: merchant.map(|merchant| merchant.id),
         sandbox: is_new || merchant.is_none_or(|merchant| begins_in_sandbox(app, merchant)),
         stage,
-        device,
+        device: &device.to_json(),
     };
     let (_, token) = portal_sessions::create(tx, &new).await?;
-    if stage == Stage::Full {
-        store::staff::record_sign_in(tx, staff_id).await?;
-        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.signed_in", "{}").await?;
-    }
     Ok(token)
+}
+
+/// Begins a session without a second factor.
+async fn sign_in(app: &App, tx: &mut Tx, member: &StaffMember, browser: &Browser) -> Result<SignedIn, Error> {
+    let session = begin_session(app, tx, member, Stage::Full, &browser.device).await?;
+    complete_sign_in(tx, member, session, browser, false).await
+}
+
+/// Completes a sign-in: recognises the browser, and writes the audit trail.
+async fn complete_sign_in(
+    tx: &mut Tx,
+    member: &StaffMember,
+    session: SecretString,
+    browser: &Browser,
+    second_factor: bool,
+) -> Result<SignedIn, Error> {
+    store::staff::record_sign_in(tx, member.id).await?;
+    let new_browser = devices::recognise(tx, member.id, browser).await?;
+    let mut detail = serde_json::Map::new();
+    for (name, value) in [
+        ("secondFactor", second_factor),
+        ("newBrowser", new_browser.is_some()),
+    ] {
+        if value {
+            detail.insert(name.to_owned(), true.into());
+        }
+    }
+    let detail = serde_json::Value::Object(detail).to_string();
+    audit_everywhere(tx, member.id, &of_staff(member.id), "staff.signed_in", &detail).await?;
+    Ok(SignedIn {
+        session,
+        new_browser,
+        email: member.email.clone(),
+    })
 }
 
 /// Whether sessions of an account begin in the sandbox.

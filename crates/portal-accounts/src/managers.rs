@@ -1,11 +1,10 @@
 //! Members who manage an account's staff, and which roles they may manage.
 
+use service::permissions::Role;
+use service::problem::{Kind, Problem};
 use store::Tx;
 use store::staff;
 use uuid::Uuid;
-
-use crate::permissions::Role;
-use crate::problem::{Kind, Problem};
 
 /// A member who manages an account's staff.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +19,7 @@ pub struct Manager {
 
 /// A member's current rights. They are read under a lock, so that the member cannot lose access or role
 /// before the change is made.
-pub(super) async fn lock_manager(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Manager, Problem> {
+pub(crate) async fn lock_manager(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Manager, Problem> {
     let role = staff::lock_member(tx, merchant_id, staff_id).await?;
     let lost = || Problem::new(Kind::Forbidden, "Your role does not allow this any more");
     Ok(Manager {
@@ -32,7 +31,7 @@ pub(super) async fn lock_manager(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid)
 
 impl Manager {
     /// Refuses a change that only owners may make to this role.
-    pub(super) fn over(self, other: Role) -> Result<(), Problem> {
+    pub(crate) fn over(self, other: Role) -> Result<(), Problem> {
         check(self, other)
     }
 
@@ -52,7 +51,7 @@ pub fn may_manage(manager: Role, other: Role) -> bool {
     }
 }
 
-pub(super) fn check(manager: Manager, other: Role) -> Result<(), Problem> {
+pub(crate) fn check(manager: Manager, other: Role) -> Result<(), Problem> {
     if may_manage(manager.role, other) {
         return Ok(());
     }
