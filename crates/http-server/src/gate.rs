@@ -1,5 +1,5 @@
-//! The gate of every authenticated endpoint: it identifies the caller, checks the account's status and
-//! applies the rate limit (contract §5, `docs/decisions/0001-accounts-and-credentials.md` and
+//! The gate of every authenticated endpoint: it identifies the caller, checks the account's status and the key's
+//! restrictions, and applies the rate limit (contract §5, `docs/decisions/0001-accounts-and-credentials.md` and
 //! `0009-rate-limits-and-capacity.md`).
 //!
 //! A handler behind it takes [`Authenticated`] as an argument. The gate never reads a body.
@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use service::authentication::{with_key, with_token};
 use service::caller::Caller;
 use service::config::RateClass;
+use service::key_restrictions::KeyRestrictions;
 use service::problem::{Family, Kind, Problem};
 use service::rates::{hashed, limit_of, take, too_many};
 use service::visitor::visitor;
@@ -41,16 +42,20 @@ impl<S: Sync> FromRequestParts<S> for Authenticated {
     }
 }
 
-/// Middleware: authenticates the caller, checks the account's status and takes a token from the rate limit.
+/// Middleware: authenticates the caller, checks the account's status and the key's restrictions, and takes a token
+/// from the rate limit.
 pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let address = client_address(&app, request.extensions(), request.headers());
     let family = Family::of(request.uri().path());
-    let caller = match authenticate(&app, request.headers(), family, address).await {
-        Ok(caller) => caller,
+    let (caller, restrictions) = match authenticate(&app, request.headers(), family, address).await {
+        Ok(found) => found,
         Err(problem) => return Rejection(problem).into_response(),
     };
     if let Some(notes) = request.extensions().get::<CallContext>() {
         notes.set_caller(caller.scope, &caller.key);
+    }
+    if let Err(problem) = restrictions.check(family, address) {
+        return Rejection(problem).into_response();
     }
     let class = match (family, request.method()) {
         (Family::Monitoring, _) => RateClass::Monitoring,
@@ -121,7 +126,7 @@ async fn authenticate(
     headers: &HeaderMap,
     family: Family,
     address: IpAddr,
-) -> Result<Caller, Problem> {
+) -> Result<(Caller, KeyRestrictions), Problem> {
     let presented = authorization::parse(headers)
         .map_err(|error| Problem::new(Kind::Unauthenticated, error.to_string()))?;
     let takes = |what: &str| {
@@ -132,7 +137,9 @@ async fn authenticate(
         (Authorization::Basic { .. }, Family::Exchange) => Err(takes("Bearer <ACCESS_TOKEN>")),
         (Authorization::Basic { key, secret }, _) => with_key(app, key, &secret, family, address).await,
         (Authorization::Bearer(token), Family::Verify | Family::Exchange) => {
-            with_token(app, &token, family, address).await
+            // A customer's phone has the token, so the restrictions of the merchant's key do not apply.
+            let caller = with_token(app, &token, family, address).await?;
+            Ok((caller, KeyRestrictions::default()))
         }
         (Authorization::Bearer(_), _) => Err(takes("Basic base64(<API_KEY>:<SECRET>)")),
     }

@@ -13,11 +13,13 @@ use uuid::Uuid;
 use crate::App;
 use crate::caller::{Caller, check_account_may_call};
 use crate::config::RateClass;
+use crate::key_restrictions::KeyRestrictions;
 use crate::problem::{Family, Kind, Problem};
 use crate::rates::{hashed, take, too_many};
 use crate::visitor::visitor;
 
-/// Authenticates a caller by API key and secret.
+/// Authenticates a caller by API key and secret. Also returns what the key may do: the caller checks it, so that
+/// the API log shows a refused call.
 ///
 /// # Errors
 /// Wrong credentials, with the family's text and status; 403 if the account may not call.
@@ -27,7 +29,7 @@ pub async fn with_key(
     secret: &SecretString,
     family: Family,
     address: IpAddr,
-) -> Result<Caller, Problem> {
+) -> Result<(Caller, KeyRestrictions), Problem> {
     let outcome = credentials::authenticate(&mut app.db.read().await?, &key, secret.expose_secret()).await?;
     let AuthOutcome::Accepted(found) = outcome else {
         let text = match family {
@@ -38,12 +40,14 @@ pub async fn with_key(
         return Err(failed(app, &key, address, text).await);
     };
     check_account_may_call(found.merchant.status, found.scope.sandbox, family)?;
-    Ok(Caller {
+    let restrictions = KeyRestrictions::from_json(&found.restrictions)?;
+    let caller = Caller {
         merchant: found.merchant,
         scope: found.scope,
         key,
         session: None,
-    })
+    };
+    Ok((caller, restrictions))
 }
 
 /// Authenticates a caller by the access token of a hosted session.

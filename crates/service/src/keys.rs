@@ -1,16 +1,45 @@
-//! API keys: their owners create, rotate and revoke them. Secrets are shown only once; `store::credentials`
-//! stores them.
+//! API keys: their owners create, restrict, rotate and revoke them. Secrets are shown only once;
+//! `store::credentials` stores them.
 
-use store::Error;
+use store::audit::Entry;
 use store::credentials::{self, Credential, NewCredential};
+use store::{Error, Scope, Tx};
 
 use super::App;
 use super::operations::record_for_account;
 use crate::caller::Caller;
+use crate::key_restrictions::KeyRestrictions;
 use crate::problem::{Kind, Problem};
 
-/// How long a key's previous secret still works after a rotation.
-pub const OVERLAP_MS: i64 = 24 * 60 * 60 * 1_000;
+/// How long a key's previous secret still works after a rotation, in hours. 0 is for a secret that may be stolen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraceHours(u16);
+
+impl GraceHours {
+    /// The longest time: a week.
+    pub const MOST: u16 = 7 * 24;
+
+    /// This many hours; `None` if it is more than a week.
+    pub fn new(hours: u16) -> Option<Self> {
+        (hours <= Self::MOST).then_some(GraceHours(hours))
+    }
+
+    /// The number of hours.
+    pub fn get(self) -> u16 {
+        self.0
+    }
+
+    pub(crate) fn ms(self) -> i64 {
+        i64::from(self.0) * 60 * 60 * 1_000
+    }
+}
+
+impl Default for GraceHours {
+    fn default() -> Self {
+        GraceHours(24)
+    }
+}
+
 /// The maximum number of working keys per mode.
 const MAX_KEYS: usize = 20;
 
@@ -40,16 +69,75 @@ pub async fn create(app: &App, caller: &Caller) -> Result<NewCredential, Problem
     })
 }
 
-/// Gives a key a new secret. The previous one works for another [`OVERLAP_MS`].
-pub async fn rotate(app: &App, caller: &Caller, key: &str) -> Result<NewCredential, Problem> {
+/// Gives a key a new secret. The previous one works for the grace period.
+pub async fn rotate(
+    app: &App,
+    caller: &Caller,
+    key: &str,
+    grace: GraceHours,
+) -> Result<NewCredential, Problem> {
     owned(app, caller, key).await?;
+    let detail = rotation_detail(grace);
     store::transaction!(app.db, |tx| -> Result<NewCredential, Problem> {
-        let made = credentials::rotate(tx, caller.scope.merchant_id, key, OVERLAP_MS)
+        let made = credentials::rotate(tx, caller.scope.merchant_id, key, grace.ms())
             .await
             .map_err(gone)?;
-        record_for_account(tx, caller.scope, &caller.audit_entry("key.rotated", key)).await?;
+        let entry = Entry {
+            detail: &detail,
+            ..caller.audit_entry("key.rotated", key)
+        };
+        record_for_account(tx, caller.scope, &entry).await?;
         Ok(made)
     })
+}
+
+/// The detail of a rotation in the audit trail.
+pub(crate) fn rotation_detail(grace: GraceHours) -> String {
+    serde_json::json!({"graceHours": grace.get()}).to_string()
+}
+
+/// Sets what a key may do. It takes effect with the next request, on every node.
+pub async fn restrict(
+    app: &App,
+    caller: &Caller,
+    key: &str,
+    restrictions: &KeyRestrictions,
+) -> Result<(), Problem> {
+    owned(app, caller, key).await?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        set_restrictions(tx, caller.scope, &caller.key, key, restrictions).await
+    })
+}
+
+/// Sets what a key may do, by anybody. 404 if the key was revoked.
+pub(crate) async fn set_restrictions(
+    tx: &mut Tx,
+    scope: Scope,
+    actor: &str,
+    key: &str,
+    restrictions: &KeyRestrictions,
+) -> Result<(), Problem> {
+    let stored = restrictions.to_json();
+    if !credentials::set_restrictions(tx, scope.merchant_id, key, &stored).await? {
+        return Err(missing());
+    }
+    let entry = Entry {
+        actor,
+        action: "key.restricted",
+        subject: key,
+        detail: &stored,
+    };
+    Ok(record_for_account(tx, scope, &entry).await?)
+}
+
+/// A key of the account's mode that still works.
+///
+/// # Errors
+/// 404.
+pub async fn active(app: &App, caller: &Caller, key: &str) -> Result<Credential, Problem> {
+    let known = list(app, caller).await?.into_iter();
+    let mut active = known.filter(|each| each.revoked_at.is_none());
+    active.find(|each| each.key == key).ok_or_else(missing)
 }
 
 /// Revokes a key at once.

@@ -12,6 +12,8 @@ use super::four_eyes::{self, Change, ChangedValue};
 use super::operations::{COMMAND_LINE, record_for_account};
 use super::{App, keys};
 use crate::caller::Caller;
+use crate::key_restrictions::KeyRestrictions;
+use crate::keys::GraceHours;
 use crate::problem::{Kind, Problem};
 
 pub use crate::settings::{
@@ -229,19 +231,48 @@ pub async fn set_status(db: &Db, id: Uuid, status: MerchantStatus) -> Result<boo
     })
 }
 
-/// Gives a key a new secret by the command line. The previous one works for another [`keys::OVERLAP_MS`].
-pub async fn rotate_key(db: &Db, id: Uuid, key: &str, sandbox: bool) -> Result<NewCredential, Error> {
+/// Sets what a key may do, by the command line.
+///
+/// # Errors
+/// 404 if the account has no such key that works.
+pub async fn restrict_key(
+    db: &Db,
+    id: Uuid,
+    key: &str,
+    restrictions: &KeyRestrictions,
+) -> Result<(), Problem> {
+    let known = credentials::list(&mut db.read().await?, id).await?;
+    let known = known.iter().find(|each| each.key == key);
+    let known = known.ok_or_else(|| Problem::not_found("No such API key"))?;
+    let scope = Scope {
+        merchant_id: id,
+        sandbox: known.sandbox,
+    };
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        keys::set_restrictions(tx, scope, COMMAND_LINE, key, restrictions).await
+    })
+}
+
+/// Gives a key a new secret by the command line. The previous one works for the grace period.
+pub async fn rotate_key(
+    db: &Db,
+    id: Uuid,
+    key: &str,
+    sandbox: bool,
+    grace: GraceHours,
+) -> Result<NewCredential, Error> {
     let scope = Scope {
         merchant_id: id,
         sandbox,
     };
+    let detail = keys::rotation_detail(grace);
     store::transaction!(db, |tx| -> Result<NewCredential, Error> {
-        let made = credentials::rotate(tx, id, key, keys::OVERLAP_MS).await?;
+        let made = credentials::rotate(tx, id, key, grace.ms()).await?;
         let entry = audit::Entry {
             actor: COMMAND_LINE,
             action: "key.rotated",
             subject: key,
-            detail: "{}",
+            detail: &detail,
         };
         record_for_account(tx, scope, &entry).await?;
         Ok(made)

@@ -34,6 +34,8 @@ pub struct Credential {
     pub revoked_at: Option<i64>,
     /// Whether it has a secret. A reserved key has none until its first rotation.
     pub has_secret: bool,
+    /// What it may do, as JSON; `{}` means everything.
+    pub restrictions: String,
 }
 
 /// A key with its secret, which is shown only now.
@@ -54,6 +56,8 @@ pub struct Caller {
     pub scope: Scope,
     /// The API key.
     pub key: String,
+    /// What the key may do, as JSON. It has not been checked yet.
+    pub restrictions: String,
 }
 
 /// The result of checking a key and its secret. It does not reveal why a caller was rejected.
@@ -117,7 +121,8 @@ pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Credential>,
             "a key's id is unique in the account and carries its mode"
         ),
         Credential,
-        "select key, sandbox, created_at, previous_until, revoked_at, length(secret_hash) > 0 as has_secret
+        "select key, sandbox, created_at, previous_until, revoked_at, length(secret_hash) > 0 as has_secret,
+             restrictions
          from credentials
          where merchant_id = $1 order by created_at desc, key"
     )
@@ -174,9 +179,31 @@ pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, key: &str) -> Result<bool, E
     )? == 1)
 }
 
+/// Sets what a key may do, as JSON; returns whether the key was active.
+pub async fn set_restrictions(
+    tx: &mut Tx,
+    merchant_id: Uuid,
+    key: &str,
+    restrictions: &str,
+) -> Result<bool, Error> {
+    const SQL: &str =
+        "update credentials set restrictions = $3 where merchant_id = $1 and key = $2 and revoked_at is null";
+    Ok(execute!(
+        tx,
+        both_modes(
+            merchant_id,
+            "a key's id is unique in the account and carries its mode"
+        ),
+        SQL,
+        key,
+        restrictions
+    )? == 1)
+}
+
 #[derive(sqlx::FromRow)]
 struct CredentialRow {
     sandbox: bool,
+    restrictions: String,
     secret_hash: Vec<u8>,
     previous_hash: Option<Vec<u8>>,
     previous_until: Option<i64>,
@@ -194,7 +221,7 @@ pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<Au
         conn,
         across_accounts("a request names its account by the key alone"),
         CredentialRow,
-        "select c.sandbox, c.secret_hash, c.previous_hash, c.previous_until,
+        "select c.sandbox, c.restrictions, c.secret_hash, c.previous_hash, c.previous_until,
                 m.id, m.short_id, m.name, m.status, m.settings, m.created_at, m.updated_at
          from merchants m join credentials c on c.merchant_id = m.id
          where m.short_id = $1 and c.key = $2 and c.revoked_at is null",
@@ -223,6 +250,7 @@ pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<Au
                 merchant: stored.merchant,
                 scope,
                 key: key.into(),
+                restrictions: stored.restrictions,
             })))
         }
         _ => Ok(AuthOutcome::Rejected),

@@ -10,8 +10,10 @@ use serde_json::json;
 use service;
 use service::branding::{self, LogoError};
 use service::config::DataConfig;
+use service::key_restrictions::{Endpoints, KeyRestrictions};
+use service::keys::GraceHours;
 use service::merchants::ChangeOutcome;
-use store::credentials::{self, NewCredential};
+use store::credentials::{self, Credential, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
 
@@ -67,8 +69,33 @@ enum Action {
 
 #[derive(Subcommand)]
 enum KeysAction {
-    /// Create new secrets for both keys. The previous ones work for another 24 hours.
-    Rotate { id: Uuid },
+    /// List an account's keys as JSON, one per line, with what they may do.
+    List { id: Uuid },
+    /// Create new secrets for an account's live and sandbox key, or for one key.
+    Rotate {
+        id: Uuid,
+        /// Only this key. Required if the account has several keys of one mode.
+        #[arg(long)]
+        key: Option<String>,
+        /// How long the previous secrets still work, at most 168 hours. 0 stops them immediately.
+        #[arg(long, default_value_t = 24)]
+        grace_hours: u16,
+    },
+    /// Set what a key may do. This replaces its earlier restrictions.
+    Restrict {
+        id: Uuid,
+        key: String,
+        /// Allow only these endpoints: `groups-and-flows`, `hosted-sessions`, `verification`, `applicants`,
+        /// `monitoring`. Separate several by commas.
+        #[arg(long, value_delimiter = ',')]
+        endpoints: Vec<String>,
+        /// Allow only requests from these IP addresses and networks, such as `203.0.113.7,2001:db8::/32`.
+        #[arg(long, value_delimiter = ',')]
+        addresses: Vec<String>,
+        /// Lift all restrictions.
+        #[arg(long, conflicts_with_all = ["endpoints", "addresses"])]
+        none: bool,
+    },
 }
 
 pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
@@ -107,24 +134,7 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
             }
             Action::Approve { id } => set_status(&db, id, MerchantStatus::Approved).await,
             Action::Suspend { id } => set_status(&db, id, MerchantStatus::Suspended).await,
-            Action::Keys {
-                action: KeysAction::Rotate { id },
-            } => {
-                let keys = credentials::list(&mut db.read().await?, id).await?;
-                let mut rotated = Vec::new();
-                for key in keys.iter().filter(|key| key.revoked_at.is_none()) {
-                    let new = service::merchants::rotate_key(&db, id, &key.key, key.sandbox).await?;
-                    rotated.push((if key.sandbox { "sandbox" } else { "live" }, new));
-                }
-                if rotated.is_empty() {
-                    bail!("no such merchant, or it has no keys: {id}");
-                }
-                let shown: serde_json::Map<_, _> = rotated
-                    .iter()
-                    .map(|(mode, key)| ((*mode).to_owned(), key_json(key)))
-                    .collect();
-                print_line(&serde_json::Value::Object(shown).to_string())
-            }
+            Action::Keys { action } => keys(&db, action).await,
             Action::Set { id, settings } => {
                 let (logos, settings): (Vec<_>, Vec<_>) =
                     settings.into_iter().partition(|setting| is_logo(setting));
@@ -154,6 +164,102 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 Ok(())
             }
         }
+    })
+}
+
+/// `bonafide merchant keys`.
+async fn keys(db: &store::Db, action: KeysAction) -> anyhow::Result<()> {
+    match action {
+        KeysAction::List { id } => {
+            if merchants::get(&mut db.read().await?, id).await?.is_none() {
+                bail!("no such merchant: {id}");
+            }
+            for key in credentials::list(&mut db.read().await?, id).await? {
+                print_line(&described_key(&key)?.to_string())?;
+            }
+            Ok(())
+        }
+        KeysAction::Rotate { id, key, grace_hours } => {
+            let most = GraceHours::MOST;
+            let grace = GraceHours::new(grace_hours)
+                .ok_or_else(|| Unusable(format!("--grace-hours must be at most {most}")))?;
+            let mut keys = credentials::list(&mut db.read().await?, id).await?;
+            keys.retain(|each| each.revoked_at.is_none());
+            if let Some(key) = &key {
+                keys.retain(|each| each.key == *key);
+            }
+            if keys.is_empty() {
+                bail!("no such merchant, or it has no such key: {id}");
+            }
+            if ["live", "sandbox"]
+                .iter()
+                .any(|name| keys.iter().filter(|key| mode(key) == *name).count() > 1)
+            {
+                let text =
+                    "the account has several keys of one mode; name one by --key (`merchant keys list ID`)";
+                return Err(Unusable(text.into()).into());
+            }
+            let mut rotated = Vec::new();
+            for key in &keys {
+                let new = service::merchants::rotate_key(db, id, &key.key, key.sandbox, grace).await?;
+                rotated.push((mode(key), new));
+            }
+            let shown: serde_json::Map<_, _> = rotated
+                .iter()
+                .map(|(mode, key)| ((*mode).to_owned(), key_json(key)))
+                .collect();
+            print_line(&serde_json::Value::Object(shown).to_string())
+        }
+        KeysAction::Restrict {
+            id,
+            key,
+            endpoints,
+            addresses,
+            none,
+        } => {
+            if endpoints.is_empty() && addresses.is_empty() && !none {
+                let text = "give --endpoints, --addresses or both, or --none to lift all restrictions";
+                return Err(Unusable(text.into()).into());
+            }
+            let everything = Endpoints::ALL.map(|group| group.as_str().to_owned()).to_vec();
+            let endpoints = if endpoints.is_empty() {
+                everything
+            } else {
+                endpoints
+            };
+            let restrictions = KeyRestrictions::new(
+                endpoints.iter().map(String::as_str),
+                addresses.iter().map(String::as_str),
+            )
+            .map_err(|error| Unusable(format!("--{error}")))?;
+            let restricted = service::merchants::restrict_key(db, id, &key, &restrictions).await;
+            restricted.map_err(|problem| anyhow::anyhow!("{problem}"))?;
+            print_line(&restrictions_json(&restrictions).to_string())
+        }
+    }
+}
+
+fn mode(key: &Credential) -> &'static str {
+    if key.sandbox { "sandbox" } else { "live" }
+}
+
+/// A key as `merchant keys list` prints it.
+fn described_key(key: &Credential) -> anyhow::Result<serde_json::Value> {
+    let restrictions = KeyRestrictions::from_json(&key.restrictions)
+        .map_err(|_| anyhow::anyhow!("the restrictions of {} cannot be read: set them again", key.key))?;
+    let mut described = json!({
+        "apiKey": key.key, "mode": mode(key), "active": key.revoked_at.is_none(), "hasSecret": key.has_secret,
+    });
+    described["restrictions"] = restrictions_json(&restrictions);
+    Ok(described)
+}
+
+/// Restrictions as they are printed. `null` means everything.
+fn restrictions_json(restrictions: &KeyRestrictions) -> serde_json::Value {
+    let networks = restrictions.networks();
+    json!({
+        "endpoints": restrictions.endpoints(),
+        "addresses": (!networks.is_empty()).then_some(networks),
     })
 }
 

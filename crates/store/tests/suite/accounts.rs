@@ -169,6 +169,60 @@ pub(crate) async fn two_secrets_work_during_a_rotation(bench: Bench) {
     assert!(!works(&second).await && works(&third).await);
 }
 
+pub(crate) async fn restrictions_follow_a_key_until_it_is_revoked(bench: Bench) {
+    let merchant = bench.merchant().await;
+    let other = bench.merchant().await;
+    let key = new_key(&bench, &merchant, true).await;
+    let restrictions = async || {
+        let (id, secret) = (&key.key, key.secret.expose_secret());
+        match credentials::authenticate(&mut bench.read().await, id, secret)
+            .await
+            .unwrap()
+        {
+            AuthOutcome::Accepted(caller) => Some(caller.restrictions),
+            AuthOutcome::Rejected => None,
+        }
+    };
+    assert_eq!(
+        restrictions().await.as_deref(),
+        Some("{}"),
+        "a new key may do everything"
+    );
+    let mut tx = bench.db.begin().await.unwrap();
+    let set = r#"{"networks":["10.0.0.1/32"]}"#;
+    assert!(
+        !credentials::set_restrictions(&mut tx, other.id, &key.key, "{\"x\":1}")
+            .await
+            .unwrap()
+    );
+    assert!(
+        credentials::set_restrictions(&mut tx, merchant.id, &key.key, set)
+            .await
+            .unwrap()
+    );
+    tx.commit().await.unwrap();
+    assert_eq!(restrictions().await.as_deref(), Some(set));
+    let mut tx = bench.db.begin().await.unwrap();
+    credentials::rotate(&mut tx, merchant.id, &key.key, 1000)
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(
+        restrictions().await.as_deref(),
+        Some(set),
+        "a new secret changes nothing"
+    );
+    let mut tx = bench.db.begin().await.unwrap();
+    assert!(credentials::revoke(&mut tx, merchant.id, &key.key).await.unwrap());
+    assert!(
+        !credentials::set_restrictions(&mut tx, merchant.id, &key.key, "{}")
+            .await
+            .unwrap()
+    );
+    tx.commit().await.unwrap();
+    assert_eq!(restrictions().await, None);
+}
+
 pub(crate) async fn a_revoked_key_works_no_more(bench: Bench) {
     let merchant = bench.merchant().await;
     let key = new_key(&bench, &merchant, true).await;

@@ -47,7 +47,8 @@ macro_rules! on_every_database {
 on_every_database! {
     api_log: calls_are_found_and_swept;
     accounts: merchants_are_listed_and_changed, a_logo_is_replaced_and_removed, keys_open_their_own_mode_only, two_secrets_work_during_a_rotation,
-        a_revoked_key_works_no_more, rotated_master_keys_rewrap_every_account;
+        a_revoked_key_works_no_more, restrictions_follow_a_key_until_it_is_revoked,
+        rotated_master_keys_rewrap_every_account;
     configuration: groups_and_flows_are_listed_newest_first, names_are_unique_per_account_and_mode,
         foreign_and_repeated_flows_are_ignored, a_deleted_flow_leaves_every_group, a_group_changes_only_what_is_sent,
         plan_limits_hold_under_concurrency, nothing_crosses_accounts_or_modes;
@@ -76,7 +77,8 @@ on_every_database! {
         two_owners_cannot_demote_each_other, an_invitation_is_used_once, who_is_shut_out_stays_out,
         the_operators_trail_is_a_chain_of_its_own, a_sign_up_waits_for_its_link,
         a_new_password_link_voids_the_earlier, a_profile_is_written_handed_in_and_decided;
-    portal_sessions: sessions_idle_out_and_end, every_proof_brings_another_token, sessions_end_with_the_member,
+    portal_sessions: browsers_are_recognised_by_their_owner_only, sessions_idle_out_and_end,
+        every_proof_brings_another_token, sessions_end_with_the_member,
         a_changed_password_ends_sessions_that_begin_with_the_old, what_is_to_be_shown_waits_five_minutes;
     statuses: an_unknown_status_or_decision_is_an_error, an_unknown_status_prevents_no_erasure,
         every_status_and_decision_comes_back;

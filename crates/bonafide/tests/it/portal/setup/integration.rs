@@ -106,16 +106,21 @@ on_both!(keys_are_made_rotated_and_revoked, |backend| {
         200,
         "both work for a day"
     );
-    let newest = secret_of(
-        &owner
-            .submit(&format!("/portal/keys/{}/rotate", made.key), &[])
-            .await,
-    );
+    let rotate = format!("/portal/keys/{}/rotate", made.key);
+    assert!(owner.get(&rotate).await.page().contains("After 24 hours"));
+    let newest = secret_of(&owner.submit(&rotate, &[]).await);
     assert_eq!(
         server.get("/v2/public/flows", &made).await.0,
         400,
         "two secrets at most"
     );
+    // A secret that may be stolen stops working immediately.
+    let stolen = newest;
+    assert_eq!(owner.post(&rotate, &[("graceHours", "169")]).await.status, 400);
+    assert_eq!(server.get("/v2/public/flows", &stolen).await.0, 200);
+    let newest = secret_of(&owner.submit(&rotate, &[("graceHours", "0")]).await);
+    assert_eq!(server.get("/v2/public/flows", &stolen).await.0, 400);
+    assert_eq!(server.get("/v2/public/flows", &newest).await.0, 200);
     owner
         .post(&format!("/portal/keys/{}/revoke", made.key), &[])
         .await
@@ -131,13 +136,149 @@ on_both!(keys_are_made_rotated_and_revoked, |backend| {
     );
     // A key of another account gives 404.
     let other = server.merchant(true);
-    for what in ["rotate", "revoke"] {
+    for what in ["rotate", "revoke", "restrictions"] {
         let answer = owner
             .post(&format!("/portal/keys/{}/{what}", other.sandbox.key), &[])
             .await;
         assert_eq!(answer.status, 404, "{what}");
     }
     assert_eq!(server.get("/v2/public/flows", &other.sandbox).await.0, 200);
+});
+
+on_both!(a_key_may_do_only_what_it_is_restricted_to, |backend| {
+    let (server, merchant, owner) = start(backend).await;
+    let key = &merchant.sandbox;
+    let path = format!("/portal/keys/{}/restrictions", key.key);
+    let calls = async || {
+        (
+            server.get("/v2/public/flows", key).await.0,
+            server.get("/v2/reports/applicants/none", key).await,
+        )
+    };
+    assert_eq!(calls().await.0, 200);
+
+    // Input that cannot be meant is shown again with the reason, and changes nothing.
+    for (form, reason) in [
+        (vec![], "choose at least one"),
+        (vec![("endpoints", "everything")], "everything is unknown"),
+        (
+            vec![
+                ("endpoints", "applicants"),
+                ("addresses", "127.0.0.1\nexample.com"),
+            ],
+            "example.com is no IP address",
+        ),
+        (
+            vec![("endpoints", "applicants"), ("addresses", "127.0.0.1/8")],
+            "use 127.0.0.0/8",
+        ),
+    ] {
+        let refused = owner.post(&path, &form).await;
+        assert_eq!(refused.status, 400);
+        assert!(refused.body.contains(reason), "{reason}: {}", refused.body);
+    }
+    assert_eq!(calls().await.0, 200);
+
+    let page = owner.submit(&path, &[("endpoints", "groups-and-flows")]).await;
+    assert!(page.contains("Groups and Flows") && page.contains("The restrictions are saved."));
+    let (flows, (status, refused)) = calls().await;
+    assert_eq!((flows, status), (200, 403), "{refused}");
+    assert!(
+        refused.to_string().contains("may not call applicants"),
+        "{refused}"
+    );
+
+    // The merchant sees the refused call.
+    let refused = "/portal/api-log?status=403";
+    wait_until(
+        async || owner.get(refused).await.page().contains("\"/portal/api-log/"),
+        "the log has the call",
+    )
+    .await;
+
+    let everywhere = [
+        "groups-and-flows",
+        "hosted-sessions",
+        "verification",
+        "applicants",
+        "monitoring",
+    ]
+    .map(|group| ("endpoints", group));
+    let from = |addresses| {
+        let mut form = everywhere.to_vec();
+        form.push(("addresses", addresses));
+        form
+    };
+    owner.submit(&path, &from("203.0.113.0/24, 2001:db8::1")).await;
+    let (flows, (status, refused)) = calls().await;
+    assert_eq!((flows, status), (403, 403));
+    assert!(
+        refused.to_string().contains("may not be used from 127.0.0.1"),
+        "{refused}"
+    );
+    let shown = owner.get(&path).await.page();
+    assert!(shown.contains("203.0.113.0/24\n2001:db8::1"), "{shown}");
+    let wrong = Key {
+        secret: "wrong".into(),
+        ..key.clone()
+    };
+    assert_eq!(
+        server.get("/v2/public/flows", &wrong).await.0,
+        400,
+        "nothing is told"
+    );
+    owner.submit(&path, &from("127.0.0.0/8")).await;
+    assert_eq!(calls().await.0, 200);
+
+    // The command line sets and lifts the same restrictions.
+    let id = merchant.id.as_str();
+    let restrict = ["merchant", "keys", "restrict", id, &key.key];
+    let set = server.bonafide(&[&restrict[..], &["--endpoints", "verification,monitoring"]].concat());
+    assert_eq!(
+        set.trim(),
+        r#"{"endpoints":["verification","monitoring"],"addresses":null}"#
+    );
+    assert_eq!(calls().await.0, 403);
+    let listed = server.bonafide(&["merchant", "keys", "list", id]);
+    let listed: Vec<Value> = listed
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let own = listed
+        .iter()
+        .find(|each| each["apiKey"] == key.key.as_str())
+        .unwrap();
+    assert_eq!(
+        own["restrictions"]["endpoints"],
+        json!(["verification", "monitoring"])
+    );
+    for wrong in [&["--endpoints", "all"][..], &["--addresses", "home"], &[]] {
+        assert!(
+            !server
+                .try_bonafide(&[&restrict[..], wrong].concat())
+                .status
+                .success()
+        );
+    }
+    server.bonafide(&[&restrict[..], &["--none"]].concat());
+    assert_eq!(calls().await.0, 200);
+
+    // Restrictions that cannot be read stop the key until new ones are saved.
+    server
+        .sql("update credentials set restrictions = '{\"endpoints\":[\"some\"]}'")
+        .await;
+    assert_eq!(calls().await.0, 500);
+    assert!(
+        owner
+            .get("/portal/keys")
+            .await
+            .page()
+            .contains("Unreadable restrictions")
+    );
+    owner.submit(&path, &everywhere).await;
+    assert_eq!(calls().await.0, 200);
+    let trail = "select count(*) from audit where action = 'key.restricted'";
+    assert_eq!(server.count(trail).await, 6);
 });
 
 on_both!(links_are_made_by_hand, |backend| {
