@@ -13,10 +13,9 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use service::authentication::{with_key, with_token};
+use service::authentication::{check_restrictions, with_key, with_token};
 use service::caller::Caller;
 use service::config::RateClass;
-use service::key_restrictions::KeyRestrictions;
 use service::problem::{Family, Kind, Problem};
 use service::rates::{hashed, limit_of, take, too_many};
 use service::visitor::visitor;
@@ -54,7 +53,9 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     if let Some(notes) = request.extensions().get::<CallContext>() {
         notes.set_caller(caller.scope, &caller.key);
     }
-    if let Err(problem) = restrictions.check(family, address) {
+    if let Some(restrictions) = restrictions
+        && let Err(problem) = check_restrictions(&app, &caller.key, &restrictions, family, address).await
+    {
         return Rejection(problem).into_response();
     }
     let class = match (family, request.method()) {
@@ -121,12 +122,13 @@ async fn apply_rate_limit(
     response
 }
 
+/// The caller and, for an API key, its stored restrictions.
 async fn authenticate(
     app: &App,
     headers: &HeaderMap,
     family: Family,
     address: IpAddr,
-) -> Result<(Caller, KeyRestrictions), Problem> {
+) -> Result<(Caller, Option<String>), Problem> {
     let presented = authorization::parse(headers)
         .map_err(|error| Problem::new(Kind::Unauthenticated, error.to_string()))?;
     let takes = |what: &str| {
@@ -135,11 +137,14 @@ async fn authenticate(
     };
     match (presented, family) {
         (Authorization::Basic { .. }, Family::Exchange) => Err(takes("Bearer <ACCESS_TOKEN>")),
-        (Authorization::Basic { key, secret }, _) => with_key(app, key, &secret, family, address).await,
+        (Authorization::Basic { key, secret }, _) => {
+            let (caller, restrictions) = with_key(app, key, &secret, family, address).await?;
+            Ok((caller, Some(restrictions)))
+        }
         (Authorization::Bearer(token), Family::Verify | Family::Exchange) => {
-            // A customer's phone has the token, so the restrictions of the merchant's key do not apply.
+            // The applicant's browser sends the token, so the restrictions of the merchant's key do not apply.
             let caller = with_token(app, &token, family, address).await?;
-            Ok((caller, KeyRestrictions::default()))
+            Ok((caller, None))
         }
         (Authorization::Bearer(_), _) => Err(takes("Basic base64(<API_KEY>:<SECRET>)")),
     }

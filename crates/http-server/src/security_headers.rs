@@ -1,5 +1,5 @@
-//! Headers that tell browsers what a response may do, for every response that does not set its own: no guessing of
-//! types, HTTPS only, and for responses of the API no content, script or frame. Pages set their own policy.
+//! Headers that tell browsers what a response may do, for every response that does not set its own: no MIME
+//! sniffing, HTTPS only, and for API responses no content, scripts or frames. Pages set their own policy.
 
 use axum::extract::{Request, State};
 use axum::http::HeaderValue;
@@ -10,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use service::Shared;
 
-/// A year, the usual least. Subdomains belong to the operator, not to this program.
+/// One year, the usual minimum. Subdomains are not included, because they belong to the operator.
 const ONE_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
 

@@ -29,29 +29,43 @@ pub struct Browser {
     pub token: Option<SecretString>,
 }
 
+impl Browser {
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_ref().map(ExposeSecret::expose_secret)
+    }
+}
+
 /// A new session, and what the browser keeps of it.
 #[derive(Debug)]
 pub struct SignedIn {
     /// The session's token.
     pub session: SecretString,
-    /// The token by which this browser is recognised from now on, if the member has not signed in here before.
-    pub new_browser: Option<SecretString>,
+    /// The token by which this browser is recognised from now on.
+    pub browser: SecretString,
+    /// Whether the member has not signed in here before.
+    pub is_new_browser: bool,
     /// The member's email address.
     pub email: String,
 }
 
-/// Recognises the browser in which a member signs in now, or registers it and returns its token.
+/// Recognises the browser in which a member signs in now, or registers it. Returns its token, and whether it is new.
+/// Members who share a browser share its token, so that none of them is a stranger there.
 pub(crate) async fn recognise(
     tx: &mut Tx,
     staff_id: Uuid,
     browser: &Browser,
-) -> Result<Option<SecretString>, Error> {
-    if let Some(token) = &browser.token
-        && staff_devices::recognise(tx, staff_id, token.expose_secret()).await?
-    {
-        return Ok(None);
+) -> Result<(SecretString, bool), Error> {
+    let token = browser.token.as_ref();
+    let Some(token) = token.filter(|token| staff_devices::is_token(token.expose_secret())) else {
+        let token = staff_devices::new_token();
+        staff_devices::register(tx, staff_id, token.expose_secret()).await?;
+        return Ok((token, true));
+    };
+    let is_new = !staff_devices::recognise(tx, staff_id, token.expose_secret()).await?;
+    if is_new {
+        staff_devices::register(tx, staff_id, token.expose_secret()).await?;
     }
-    Ok(Some(staff_devices::register(tx, staff_id).await?))
+    Ok((token.clone(), is_new))
 }
 
 /// Parts of `User-Agent` with the browser's name. Of several, the first in this table is correct.

@@ -197,8 +197,9 @@ pub struct Newcomer {
 }
 
 impl Newcomer {
-    /// The same details, trimmed; or every fault.
-    pub(crate) fn checked(mut self) -> Result<Self, Vec<Fault>> {
+    /// The same details, trimmed; or every fault. The password is judged only beside a name and an address that are
+    /// valid.
+    pub(crate) async fn checked(mut self, app: &App) -> Result<Outcome<Self>, Problem> {
         let mut faults = Vec::new();
         match name_of("name", &self.name) {
             Ok(name) => self.name = name,
@@ -208,12 +209,12 @@ impl Newcomer {
             Ok(email) => self.email = email,
             Err(fault) => faults.push(fault),
         }
-        faults.extend(passwords::fault(
-            self.password.expose_secret(),
-            &self.email,
-            &self.name,
-        ));
-        if faults.is_empty() { Ok(self) } else { Err(faults) }
+        let (email, name) = match faults.is_empty() {
+            true => (self.email.as_str(), self.name.as_str()),
+            false => ("", ""),
+        };
+        faults.extend(passwords::fault(app, &self.password, email, name).await?);
+        Ok(if faults.is_empty() { Ok(self) } else { Err(faults) })
     }
 
     pub(crate) async fn hashed(&self, app: &App) -> Result<String, Problem> {
@@ -262,7 +263,7 @@ pub async fn join(
     if let Some(email) = shown.invitation.email {
         newcomer.email = email;
     }
-    let newcomer = match newcomer.checked() {
+    let newcomer = match newcomer.checked(app).await? {
         Ok(newcomer) => newcomer,
         Err(faults) => return Ok(Err(faults)),
     };
@@ -385,7 +386,7 @@ pub async fn set_password(
     };
     let member = staff::get(&mut app.db.read().await?, staff_id).await?;
     let member = member.ok_or_else(|| Problem::not_found("This account no longer exists"))?;
-    if let Some(fault) = passwords::fault(password.expose_secret(), &member.email, &member.name) {
+    if let Some(fault) = passwords::fault(app, password, &member.email, &member.name).await? {
         return Ok(Err(vec![fault]));
     }
     let hash = passwords::hash(app, password).await?;
@@ -394,7 +395,7 @@ pub async fn set_password(
         staff::set_password(tx, staff_id, &hash).await?;
         invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, None).await?;
-        staff_devices::forget(tx, staff_id).await?;
+        staff_devices::forget(tx, staff_id, None).await?;
         let detail = r#"{"by":"link"}"#;
         Ok(audit_everywhere(
             tx,

@@ -153,12 +153,9 @@ async fn complete_sign_in(
     second_factor: bool,
 ) -> Result<SignedIn, Error> {
     store::staff::record_sign_in(tx, member.id).await?;
-    let new_browser = devices::recognise(tx, member.id, browser).await?;
+    let (token, is_new_browser) = devices::recognise(tx, member.id, browser).await?;
     let mut detail = serde_json::Map::new();
-    for (name, value) in [
-        ("secondFactor", second_factor),
-        ("newBrowser", new_browser.is_some()),
-    ] {
+    for (name, value) in [("secondFactor", second_factor), ("newBrowser", is_new_browser)] {
         if value {
             detail.insert(name.to_owned(), true.into());
         }
@@ -167,7 +164,8 @@ async fn complete_sign_in(
     audit_everywhere(tx, member.id, &of_staff(member.id), "staff.signed_in", &detail).await?;
     Ok(SignedIn {
         session,
-        new_browser,
+        browser: token,
+        is_new_browser,
         email: member.email.clone(),
     })
 }

@@ -16,8 +16,25 @@ use crate::Fault;
 const SHORTEST: usize = 12;
 const LONGEST: usize = 200;
 
-/// The fault of a new password for a member with this address and name, if it has one.
-pub fn fault(password: &str, email: &str, name: &str) -> Option<Fault> {
+/// Characters that are judged. zxcvbn tries every combination of substituted letters, so its work grows fast with
+/// the length; a password whose beginning is hard to guess is hard to guess.
+const JUDGED: usize = 32;
+
+/// The fault of a new password for a member with this address and name, if it has one. 503 if too many passwords
+/// are being judged or hashed.
+pub async fn fault(
+    app: &App,
+    password: &SecretString,
+    email: &str,
+    name: &str,
+) -> Result<Option<Fault>, Problem> {
+    let (password, email, name) = (password.clone(), email.to_owned(), name.to_owned());
+    app.passwords
+        .run(move |_| judge(password.expose_secret(), &email, &name))
+        .await
+}
+
+fn judge(password: &str, email: &str, name: &str) -> Option<Fault> {
     let text = match password.chars().count() {
         ..SHORTEST => "accounts.fault.password_short",
         LONGEST.. if password.chars().count() > LONGEST => "accounts.fault.password_long",
@@ -31,17 +48,20 @@ pub fn fault(password: &str, email: &str, name: &str) -> Option<Fault> {
 /// estimates them. It knows the 30,000 most common passwords, common words and names, keyboard rows, dates,
 /// repetitions and sequences.
 fn is_obvious(password: &str, email: &str, name: &str) -> bool {
+    let password: String = password.chars().take(JUDGED).collect();
     let local = email.split('@').next().unwrap_or_default();
     let words: Vec<&str> = [email, local, name, "bonafide"]
         .into_iter()
         .chain(email.split(['@', '.', '+', '-', '_']))
         .chain(name.split_whitespace())
-        .filter(|word| word.chars().count() >= 3)
+        .filter(|word| (3..=JUDGED).contains(&word.chars().count()))
+        .take(20)
         .collect();
-    if zxcvbn(password, &words).score() < Score::Three {
+    if zxcvbn(&password, &words).score() < Score::Three {
         return true;
     }
-    // zxcvbn counts a row of three words as safe, also if they are the member's own: too little is left without them.
+    // zxcvbn rates three words in a row as safe, even if they are the member's own. The rest must be strong enough
+    // without them.
     let lower = password.to_lowercase();
     let rest = words
         .iter()
@@ -119,21 +139,21 @@ mod tests {
             ("welcomewelcome1", Some("accounts.fault.password_obvious")),
             ("bonafide-bonafide", Some("accounts.fault.password_obvious")),
         ] {
-            let fault = fault(password, "ada.lovelace@example.com", "Ada Lovelace");
+            let fault = judge(password, "ada.lovelace@example.com", "Ada Lovelace");
             assert_eq!(fault.map(|fault| fault.text), refused, "{password}");
         }
         assert_eq!(
-            fault(&"abc123".repeat(20), "", "").map(|fault| fault.text),
+            judge(&"abc123".repeat(20), "", "").map(|fault| fault.text),
             Some("accounts.fault.password_obvious")
         );
         let long: String = (0..201)
             .map(|n| char::from_u32(0x4e00 + n * 7).unwrap())
             .collect();
         assert_eq!(
-            fault(&long, "", "").map(|fault| fault.text),
+            judge(&long, "", "").map(|fault| fault.text),
             Some("accounts.fault.password_long")
         );
-        assert_eq!(fault(&long[..600], "", ""), None, "200 characters");
+        assert_eq!(judge(&long[..600], "", ""), None, "200 characters");
     }
 
     #[test]
@@ -149,6 +169,16 @@ mod tests {
         assert!(verify("correct horse battery staple") && !verify("correct horse battery stapl"));
     }
 
+    /// All characters that may stand for letters: zxcvbn tries every combination.
+    #[test]
+    fn a_hostile_password_costs_little_processor_time() {
+        let hostile = "4@8({[<3691!|70$5+7%2".repeat(9);
+        let own = "4@8({[<3691 ".repeat(5_000);
+        for (email, name) in [("", ""), (own.as_str(), own.as_str())] {
+            let _ = judge(&hostile, email, name);
+        }
+    }
+
     #[test]
     fn any_text_is_judged() {
         for text in [
@@ -161,11 +191,11 @@ mod tests {
             "            ",
         ] {
             let _ = (
-                fault(text, text, text),
-                fault(text, "", ""),
-                fault("", text, text),
+                judge(text, text, text),
+                judge(text, "", ""),
+                judge("", text, text),
             );
         }
-        assert!(fault("            ", "", "").is_some(), "blanks are no password");
+        assert!(judge("            ", "", "").is_some(), "blanks are no password");
     }
 }

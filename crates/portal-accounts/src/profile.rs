@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use service::App;
 use service::actor::of_staff;
 use service::merchants::requires_second_factor;
@@ -12,7 +12,7 @@ use store::{portal_sessions, staff, staff_devices};
 use uuid::Uuid;
 
 use crate::codes::{SetUp, recovery_codes, recovery_form};
-use crate::devices::Device;
+use crate::devices::{Browser, Device};
 use crate::joining::{NewLink, Outcome, PASSWORD_LINK_MS, path};
 use crate::signing_in::{is_proof, no_proof};
 use crate::{Fault, audit_everywhere, email_of, name_of, passwords};
@@ -115,14 +115,15 @@ pub async fn ask_email(
     }))
 }
 
-/// Changes the member's password, given the current one. All other sessions end, this one gets a new token, and no
-/// browser is recognised any more.
+/// Changes the member's password, given the current one. All other sessions end, this one gets a new token, and only
+/// this browser is still recognised.
 pub async fn change_password(
     app: &App,
     staff_id: Uuid,
     session_id: Uuid,
     current: &SecretString,
     new: &SecretString,
+    browser: &Browser,
     address: IpAddr,
 ) -> Result<Outcome<SecretString>, Problem> {
     let (member, hash) = {
@@ -136,7 +137,7 @@ pub async fn change_password(
     if !passwords::matches(app, Some(hash), current).await? {
         return Ok(Err(vec![Fault::new("current", "accounts.fault.password_wrong")]));
     }
-    if let Some(fault) = passwords::fault(new.expose_secret(), &member.email, &member.name) {
+    if let Some(fault) = passwords::fault(app, new, &member.email, &member.name).await? {
         return Ok(Err(vec![fault]));
     }
     let hash = passwords::hash(app, new).await?;
@@ -144,7 +145,7 @@ pub async fn change_password(
         staff::set_password(tx, staff_id, &hash).await?;
         store::invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
-        staff_devices::forget(tx, staff_id).await?;
+        staff_devices::forget(tx, staff_id, browser.token()).await?;
         audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.password_changed", "{}").await?;
         // If the member has a second factor, the password alone is no fresh proof.
         Ok(match member.has_totp {
@@ -244,14 +245,15 @@ pub async fn end_sessions(
     app: &App,
     staff_id: Uuid,
     session_id: Uuid,
+    browser: &Browser,
     which: Option<Uuid>,
 ) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         let ended = match which {
             Some(id) => u64::from(portal_sessions::end(tx, staff_id, id).await?),
             None => {
-                // Whoever ends all other sessions may suspect one of them.
-                staff_devices::forget(tx, staff_id).await?;
+                // A member who ends all other sessions may suspect that one belongs to an attacker.
+                staff_devices::forget(tx, staff_id, browser.token()).await?;
                 portal_sessions::end_all(tx, staff_id, Some(session_id)).await?
             }
         };

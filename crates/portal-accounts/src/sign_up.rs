@@ -167,7 +167,7 @@ pub async fn open_account(
         name: name.to_owned(),
         password: password.clone(),
     };
-    let newcomer = match newcomer.checked() {
+    let newcomer = match newcomer.checked(app).await? {
         Ok(newcomer) => newcomer,
         Err(faults) => return Ok(Err(faults)),
     };

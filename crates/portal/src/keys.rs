@@ -169,15 +169,17 @@ async fn rotate(
     PathText(key): PathText,
     Form(form): Form<RotateForm>,
 ) -> Result<Response, Rejection> {
-    let grace = match form.grace_hours {
-        None => GraceHours::default(),
-        Some(hours) => GraceHours::new(hours).ok_or_else(|| {
-            let text = format!("graceHours - at most {} hours", GraceHours::MOST);
-            Problem::validation(vec![text])
-        })?,
-    };
-    let made = keys::rotate(&app, &member.caller()?, &key, grace).await?;
-    Ok(show(&app, &member, &made, Some(grace.get())).await?)
+    let chosen = form.grace_hours.unwrap_or(GraceHours::default().get());
+    let grace = GraceHours::new(chosen).filter(|grace| GRACE_HOURS.contains(&grace.get()));
+    let grace = grace.ok_or_else(|| {
+        let text = format!("graceHours - must be one of {GRACE_HOURS:?}");
+        Problem::validation(vec![text])
+    })?;
+    let caller = member.caller()?;
+    // Without an earlier secret there is nothing to wait for.
+    let had_secret = keys::active(&app, &caller, &key).await?.has_secret;
+    let made = keys::rotate(&app, &caller, &key, grace).await?;
+    Ok(show(&app, &member, &made, had_secret.then_some(grace.get())).await?)
 }
 
 #[derive(Template)]
@@ -225,7 +227,10 @@ async fn restrictions(
     let stored = KeyRestrictions::from_json(&found.restrictions);
     let unreadable = stored.is_err();
     let stored = stored.unwrap_or_default();
-    let chosen = Endpoints::ALL.into_iter().filter(|group| stored.allows(*group));
+    // Nothing is chosen for restrictions that cannot be read, so that saving the form unchanged allows nothing.
+    let chosen = Endpoints::ALL
+        .into_iter()
+        .filter(|group| !unreadable && stored.allows(*group));
     Ok(html(RestrictionsPage {
         page,
         key: found.key,

@@ -22,6 +22,7 @@ use service::{App, Shared};
 use store::Scope;
 use store::merchants::Merchant;
 use store::portal_sessions::{self, ActiveSession, Stage};
+use time::Duration;
 use uuid::Uuid;
 
 /// How long a proof of identity counts as recent, in milliseconds.
@@ -259,18 +260,18 @@ fn browser_cookie_name(app: &App) -> &'static str {
     }
 }
 
-/// The token by which a request's browser is recognised, if it has one. It opens nothing.
+/// The token by which a request's browser is recognised, if it has one. It grants no access.
 pub fn browser_token(app: &App, headers: &HeaderMap) -> Option<SecretString> {
     let jar = CookieJar::from_headers(headers);
     let cookie = jar.get(browser_cookie_name(app))?;
     Some(cookie.value().to_owned().into())
 }
 
-/// The cookie by which a browser is recognised. It remains after sign-out, as long as the browser keeps cookies.
+/// The cookie by which a browser is recognised. It remains after sign-out, as long as the store's row.
 pub fn browser_cookie(app: &App, token: String) -> Cookie<'static> {
     let mut cookie = cookie(app, token);
     cookie.set_name(browser_cookie_name(app));
-    cookie.make_permanent();
+    cookie.set_max_age(Duration::milliseconds(store::staff_devices::LIFE_MS));
     cookie
 }
 

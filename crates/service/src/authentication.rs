@@ -18,8 +18,8 @@ use crate::problem::{Family, Kind, Problem};
 use crate::rates::{hashed, take, too_many};
 use crate::visitor::visitor;
 
-/// Authenticates a caller by API key and secret. Also returns what the key may do: the caller checks it, so that
-/// the API log shows a refused call.
+/// Authenticates a caller by API key and secret. Also returns the key's restrictions. The gate checks them
+/// after it has recorded the caller for the API log, so the log shows refused calls.
 ///
 /// # Errors
 /// Wrong credentials, with the family's text and status; 403 if the account may not call.
@@ -29,7 +29,7 @@ pub async fn with_key(
     secret: &SecretString,
     family: Family,
     address: IpAddr,
-) -> Result<(Caller, KeyRestrictions), Problem> {
+) -> Result<(Caller, String), Problem> {
     let outcome = credentials::authenticate(&mut app.db.read().await?, &key, secret.expose_secret()).await?;
     let AuthOutcome::Accepted(found) = outcome else {
         let text = match family {
@@ -40,14 +40,32 @@ pub async fn with_key(
         return Err(failed(app, &key, address, text).await);
     };
     check_account_may_call(found.merchant.status, found.scope.sandbox, family)?;
-    let restrictions = KeyRestrictions::from_json(&found.restrictions)?;
     let caller = Caller {
         merchant: found.merchant,
         scope: found.scope,
         key,
         session: None,
     };
-    Ok((caller, restrictions))
+    Ok((caller, found.restrictions))
+}
+
+/// Checks that a key may make a call. `restrictions` are those that [`with_key`] returned.
+///
+/// # Errors
+/// 403 if it may not, which counts as a failed authentication: 429 after too many. 503 if the restrictions cannot be
+/// read.
+pub async fn check_restrictions(
+    app: &App,
+    key: &str,
+    restrictions: &str,
+    family: Family,
+    address: IpAddr,
+) -> Result<(), Problem> {
+    let refusal = match KeyRestrictions::from_json(restrictions)?.check(family, address) {
+        Ok(()) => return Ok(()),
+        Err(refusal) => refusal,
+    };
+    Err(count_failure(app, key, address, refusal).await)
 }
 
 /// Authenticates a caller by the access token of a hosted session.
@@ -74,13 +92,18 @@ pub async fn with_token(
     })
 }
 
-/// Counts a failed authentication against the key and the IP address; 429 after too many.
+/// The problem of a failed authentication.
 async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
+    count_failure(app, key, address, Problem::new(Kind::WrongCredentials, text)).await
+}
+
+/// Counts a failed authentication against the key and the IP address; 429 instead of `problem` after too many.
+async fn count_failure(app: &App, key: &str, address: IpAddr, problem: Problem) -> Problem {
     let who = hashed(&format!("{key}@{}", visitor(address)));
     let class = RateClass::FailedAuth;
     match take(app, class, app.config.rate(class), Uuid::nil(), &who).await {
         Ok(Some(verdict)) if !verdict.allowed => too_many(&verdict),
-        Ok(_) => Problem::new(Kind::WrongCredentials, text),
+        Ok(_) => problem,
         Err(problem) => problem,
     }
 }

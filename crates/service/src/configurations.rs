@@ -5,6 +5,7 @@ use store::{Db, Scope};
 
 use super::checks::Check;
 use super::{flows, merchants};
+use crate::key_restrictions::KeyRestrictions;
 
 /// Checks that every account's settings and every Flow can be read. It names each unreadable member, because
 /// every request that depends on it is refused.
@@ -33,7 +34,7 @@ pub async fn check(db: &Db) -> Check {
     )
 }
 
-/// The number of accounts, and the faults of their settings and Flows.
+/// The number of accounts, and the faults of their settings, keys and Flows.
 async fn unreadable(db: &Db) -> Result<(usize, Vec<String>), store::Error> {
     let mut conn = db.read().await?;
     let merchants = store::merchants::list(&mut conn).await?;
@@ -45,6 +46,12 @@ async fn unreadable(db: &Db) -> Result<(usize, Vec<String>), store::Error> {
                 .iter()
                 .map(|fault| format!("merchant {}: {fault}", merchant.id)),
         );
+        for key in store::credentials::list(&mut conn, merchant.id).await? {
+            if key.revoked_at.is_none() && KeyRestrictions::from_json(&key.restrictions).is_err() {
+                let text = "the restrictions cannot be read (`bonafide merchant keys restrict`)";
+                faults.push(format!("merchant {}, key {}: {text}", merchant.id, key.key));
+            }
+        }
         for sandbox in [false, true] {
             let scope = Scope {
                 merchant_id: merchant.id,

@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -95,11 +95,11 @@ pub enum RestrictionError {
     UnknownEndpoints(String),
     /// Neither an address nor a network.
     #[error(
-        "addresses - {0} is no IP address or network, such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32"
+        "addresses - {0} is not an IP address or network, such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32"
     )]
     NoAddress(String),
     /// A network with bits outside its prefix, which is often a typing error.
-    #[error("addresses - {given} is not the beginning of its network; use {network} or a single address")]
+    #[error("addresses - {given} has bits set after its prefix; use {network} or a single address")]
     HostBits {
         /// What was given.
         given: String,
@@ -107,13 +107,15 @@ pub enum RestrictionError {
         network: IpNet,
     },
     /// Too many networks.
-    #[error("addresses - at most {MAX_NETWORKS} per key; use networks, such as 203.0.113.0/24")]
+    #[error(
+        "addresses - at most {MAX_NETWORKS} per key; combine addresses into networks, such as 203.0.113.0/24"
+    )]
     TooMany,
 }
 
 impl KeyRestrictions {
-    /// Restrictions by the names of groups and the texts of addresses and networks. All groups together are no
-    /// restriction, nor is an empty list of networks.
+    /// Restrictions by the names of groups and the texts of addresses and networks. Naming all groups restricts nothing, and
+    /// neither does an empty list of networks.
     ///
     /// # Errors
     /// Which name or text is wrong.
@@ -145,12 +147,12 @@ impl KeyRestrictions {
     /// Reads the stored form.
     ///
     /// # Errors
-    /// [`Kind::Internal`] if it cannot be read. The key must not be used then, because nobody knows what it may do.
+    /// [`Kind::Unavailable`] if it cannot be read. The key must not be used then, because nobody knows what it may do.
     pub fn from_json(text: &str) -> Result<Self, Problem> {
         // A struct could also be read from a list, whose missing members would allow everything.
         serde_json::from_str::<Map<String, Value>>(text)
             .and_then(|members| serde_json::from_value(Value::Object(members)))
-            .map_err(|error| Problem::internal(format!("a key's restrictions cannot be read: {error}")))
+            .map_err(|_| store::Error::Unreadable("restrictions of an API key").into())
     }
 
     /// The stored form.
@@ -186,8 +188,8 @@ impl KeyRestrictions {
     pub fn check(&self, family: Family, address: IpAddr) -> Result<(), Problem> {
         let group = Endpoints::of(family);
         if self.endpoints.is_some() && !group.is_some_and(|group| self.allows(group)) {
-            let group = group.map_or("these endpoints", Endpoints::as_str);
-            return Err(forbidden(format!("This API key may not call {group}")));
+            let group = group.map_or("these", Endpoints::as_str);
+            return Err(forbidden(format!("This API key may not call {group} endpoints")));
         }
         let address = address.to_canonical();
         if !self.networks.is_empty() && !self.networks.iter().any(|network| network.contains(&address)) {
@@ -202,7 +204,8 @@ fn forbidden(what: String) -> Problem {
     Problem::new(Kind::Forbidden, text)
 }
 
-/// Reads an address or a network. An IPv4 address inside IPv6 becomes the IPv4 address, as calls arrive.
+/// Reads an address or a network. An IPv4-mapped IPv6 address becomes the IPv4 address, as it does when a
+/// call is checked.
 fn network(text: &str) -> Result<IpNet, RestrictionError> {
     let text = text.trim();
     if let Ok(address) = text.parse::<IpAddr>() {
@@ -211,6 +214,7 @@ fn network(text: &str) -> Result<IpNet, RestrictionError> {
     let network: IpNet = text
         .parse()
         .map_err(|_| RestrictionError::NoAddress(text.to_owned()))?;
+    let network = unmapped(network);
     if network.trunc() != network {
         return Err(RestrictionError::HostBits {
             given: text.to_owned(),
@@ -218,6 +222,17 @@ fn network(text: &str) -> Result<IpNet, RestrictionError> {
         });
     }
     Ok(network)
+}
+
+/// The IPv4 network of an IPv4-mapped one, which no call would match. Others remain.
+fn unmapped(network: IpNet) -> IpNet {
+    let (IpAddr::V4(address), Some(prefix)) = (
+        network.addr().to_canonical(),
+        network.prefix_len().checked_sub(96),
+    ) else {
+        return network;
+    };
+    Ipv4Net::new(address, prefix).map_or(network, IpNet::V4)
 }
 
 #[cfg(test)]
@@ -236,6 +251,7 @@ mod tests {
     fn restrictions_decide_calls() {
         let only_verify = KeyRestrictions::new(["verification"], []).unwrap();
         let office = KeyRestrictions::new(EVERYTHING, ["203.0.113.0/24", "2001:db8::1"]).unwrap();
+        let mapped = KeyRestrictions::new(EVERYTHING, ["::ffff:203.0.113.0/120"]).unwrap();
         for (restrictions, family, address, allowed) in [
             (
                 &KeyRestrictions::default(),
@@ -252,6 +268,8 @@ mod tests {
             (&office, Family::Monitoring, "203.0.114.0", false),
             (&office, Family::Verify, "2001:db8::1", true),
             (&office, Family::Verify, "2001:db8::2", false),
+            (&mapped, Family::Verify, "203.0.113.200", true),
+            (&mapped, Family::Verify, "203.0.114.1", false),
         ] {
             let checked = restrictions.check(family, address.parse().unwrap());
             assert_eq!(checked.is_ok(), allowed, "{restrictions:?} {family:?} {address}");
@@ -267,17 +285,22 @@ mod tests {
             (
                 everything().collect(),
                 vec!["example.com"],
-                "example.com is no IP address",
+                "example.com is not an IP address",
             ),
             (
                 everything().collect(),
                 vec!["203.0.113.0/33"],
-                "203.0.113.0/33 is no",
+                "203.0.113.0/33 is not",
             ),
-            (everything().collect(), vec![""], "no IP address"),
+            (everything().collect(), vec![""], "not an IP address"),
             (
                 everything().collect(),
                 vec!["203.0.113.7/24"],
+                "use 203.0.113.0/24",
+            ),
+            (
+                everything().collect(),
+                vec!["::ffff:203.0.113.7/120"],
                 "use 203.0.113.0/24",
             ),
         ] {

@@ -11,7 +11,8 @@ use crate::caller::Caller;
 use crate::key_restrictions::KeyRestrictions;
 use crate::problem::{Kind, Problem};
 
-/// How long a key's previous secret still works after a rotation, in hours. 0 is for a secret that may be stolen.
+/// How long a key's previous secret still works after a rotation, in hours. Use 0 if the secret may have
+/// been stolen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraceHours(u16);
 
@@ -109,7 +110,7 @@ pub async fn restrict(
     })
 }
 
-/// Sets what a key may do, by anybody. 404 if the key was revoked.
+/// Sets a key's restrictions on behalf of any actor. 404 if the key was revoked.
 pub(crate) async fn set_restrictions(
     tx: &mut Tx,
     scope: Scope,

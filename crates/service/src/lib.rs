@@ -1,7 +1,7 @@
 //! The use cases: what happens behind the API, the portal and the command line.
 //!
-//! Each use case is a module named by its subject. It opens its own transactions. Above this crate only
-//! `portal-accounts`, which has the use cases of staff accounts, opens any. The crate contains no axum, no header and no page. Rules are in `verification`, SQL is in
+//! Each use case is a module named by its subject. It opens its own transactions. Above this crate, only
+//! `portal-accounts` opens transactions; it contains the use cases of staff accounts. The crate contains no axum, no header and no page. Rules are in `verification`, SQL is in
 //! `store`, and picture processing is in the engines.
 
 pub mod actor;

@@ -1,7 +1,7 @@
 //! Merchants: creating one with its keys, and changing the settings that only the portal and the command line
 //! can change (`docs/decisions/0005-settings-outside-the-api.md`). [`settings`] reads and checks them.
 
-use store::credentials::{self, NewCredential};
+use store::credentials::{self, Credential, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use store::{Db, Error, Scope, Tx, audit};
 use uuid::Uuid;
@@ -234,47 +234,46 @@ pub async fn set_status(db: &Db, id: Uuid, status: MerchantStatus) -> Result<boo
 /// Sets what a key may do, by the command line.
 ///
 /// # Errors
-/// 404 if the account has no such key that works.
+/// 404 if the key was revoked meanwhile.
 pub async fn restrict_key(
     db: &Db,
     id: Uuid,
-    key: &str,
+    key: &Credential,
     restrictions: &KeyRestrictions,
 ) -> Result<(), Problem> {
-    let known = credentials::list(&mut db.read().await?, id).await?;
-    let known = known.iter().find(|each| each.key == key);
-    let known = known.ok_or_else(|| Problem::not_found("No such API key"))?;
     let scope = Scope {
         merchant_id: id,
-        sandbox: known.sandbox,
+        sandbox: key.sandbox,
     };
     store::transaction!(db, |tx| -> Result<(), Problem> {
-        keys::set_restrictions(tx, scope, COMMAND_LINE, key, restrictions).await
+        keys::set_restrictions(tx, scope, COMMAND_LINE, &key.key, restrictions).await
     })
 }
 
-/// Gives a key a new secret by the command line. The previous one works for the grace period.
-pub async fn rotate_key(
+/// Gives keys new secrets by the command line, all or none. The previous ones work for the grace period.
+pub async fn rotate_keys(
     db: &Db,
     id: Uuid,
-    key: &str,
-    sandbox: bool,
+    keys: &[Credential],
     grace: GraceHours,
-) -> Result<NewCredential, Error> {
-    let scope = Scope {
-        merchant_id: id,
-        sandbox,
-    };
+) -> Result<Vec<NewCredential>, Error> {
     let detail = keys::rotation_detail(grace);
-    store::transaction!(db, |tx| -> Result<NewCredential, Error> {
-        let made = credentials::rotate(tx, id, key, grace.ms()).await?;
-        let entry = audit::Entry {
-            actor: COMMAND_LINE,
-            action: "key.rotated",
-            subject: key,
-            detail: &detail,
-        };
-        record_for_account(tx, scope, &entry).await?;
-        Ok(made)
+    store::transaction!(db, |tx| -> Result<Vec<NewCredential>, Error> {
+        let mut rotated = Vec::new();
+        for key in keys {
+            rotated.push(credentials::rotate(tx, id, &key.key, grace.ms()).await?);
+            let scope = Scope {
+                merchant_id: id,
+                sandbox: key.sandbox,
+            };
+            let entry = audit::Entry {
+                actor: COMMAND_LINE,
+                action: "key.rotated",
+                subject: &key.key,
+                detail: &detail,
+            };
+            record_for_account(tx, scope, &entry).await?;
+        }
+        Ok(rotated)
     })
 }

@@ -1,5 +1,5 @@
 //! Browsers in which members of staff have signed in. A browser keeps a token with 256 random bits, which is stored
-//! here as a keyed hash. It opens nothing: it only shows that the member has signed in there before.
+//! here as a keyed hash. The token grants no access. It only shows that the member has signed in there before.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -37,15 +37,25 @@ pub async fn recognise(tx: &mut Tx, staff_id: Uuid, token: &str) -> Result<bool,
     Ok(known == 1)
 }
 
-/// Registers a new browser and returns its token.
-pub async fn register(tx: &mut Tx, staff_id: Uuid) -> Result<SecretString, Error> {
-    let token = URL_SAFE_NO_PAD.encode(random::<32>());
-    let token_ref = token_ref(tx, staff_id, &token);
+/// A new token.
+pub fn new_token() -> SecretString {
+    SecretString::from(URL_SAFE_NO_PAD.encode(random::<32>()))
+}
+
+/// Whether a text has the form of a token.
+pub fn is_token(text: &str) -> bool {
+    URL_SAFE_NO_PAD.decode(text).is_ok_and(|bytes| bytes.len() == 32)
+}
+
+/// Registers the browser with this token.
+pub async fn register(tx: &mut Tx, staff_id: Uuid, token: &str) -> Result<(), Error> {
+    let token_ref = token_ref(tx, staff_id, token);
     let now = tx.now();
     execute!(
         tx,
         across_accounts("a browser belongs to a member of staff"),
-        "insert into staff_devices (staff_id, token_ref, created_at, seen_at) values ($1, $2, $3, $3)",
+        "insert into staff_devices (staff_id, token_ref, created_at, seen_at) values ($1, $2, $3, $3)
+         on conflict (staff_id, token_ref) do update set seen_at = excluded.seen_at",
         staff_id,
         &token_ref,
         now
@@ -69,16 +79,18 @@ pub async fn register(tx: &mut Tx, staff_id: Uuid) -> Result<SecretString, Error
             &token_ref
         )?;
     }
-    Ok(SecretString::from(token))
+    Ok(())
 }
 
-/// Forgets all browsers of a member, because one of them may be somebody else's.
-pub async fn forget(tx: &mut Tx, staff_id: Uuid) -> Result<(), Error> {
+/// Forgets the browsers of a member, because one of them may be somebody else's; `except` the one with this token.
+pub async fn forget(tx: &mut Tx, staff_id: Uuid, except: Option<&str>) -> Result<(), Error> {
+    let except = except.map_or_else(Vec::new, |token| token_ref(tx, staff_id, token));
     execute!(
         tx,
         across_accounts("a browser belongs to a member of staff"),
-        "delete from staff_devices where staff_id = $1",
-        staff_id
+        "delete from staff_devices where staff_id = $1 and token_ref <> $2",
+        staff_id,
+        &except
     )
     .map(|_| ())
 }

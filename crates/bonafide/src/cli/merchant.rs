@@ -69,19 +69,20 @@ enum Action {
 
 #[derive(Subcommand)]
 enum KeysAction {
-    /// List an account's keys as JSON, one per line, with what they may do.
+    /// List an account's keys and their restrictions as JSON, one key per line.
     List { id: Uuid },
-    /// Create new secrets for an account's live and sandbox key, or for one key.
+    /// Create new secrets for an account's live and sandbox keys, or for one key.
     Rotate {
         id: Uuid,
-        /// Only this key. Required if the account has several keys of one mode.
+        /// Rotate only this key. Required if the account has several keys of one mode.
         #[arg(long)]
         key: Option<String>,
-        /// How long the previous secrets still work, at most 168 hours. 0 stops them immediately.
+        /// The grace period in hours (0 to 168), during which the previous secrets still work. With 0, they stop
+        /// working immediately.
         #[arg(long, default_value_t = 24)]
         grace_hours: u16,
     },
-    /// Set what a key may do. This replaces its earlier restrictions.
+    /// Restrict a key to endpoints and IP addresses. An omitted option keeps its part of the earlier restrictions.
     Restrict {
         id: Uuid,
         key: String,
@@ -175,7 +176,7 @@ async fn keys(db: &store::Db, action: KeysAction) -> anyhow::Result<()> {
                 bail!("no such merchant: {id}");
             }
             for key in credentials::list(&mut db.read().await?, id).await? {
-                print_line(&described_key(&key)?.to_string())?;
+                print_line(&described_key(&key).to_string())?;
             }
             Ok(())
         }
@@ -183,30 +184,23 @@ async fn keys(db: &store::Db, action: KeysAction) -> anyhow::Result<()> {
             let most = GraceHours::MOST;
             let grace = GraceHours::new(grace_hours)
                 .ok_or_else(|| Unusable(format!("--grace-hours must be at most {most}")))?;
-            let mut keys = credentials::list(&mut db.read().await?, id).await?;
-            keys.retain(|each| each.revoked_at.is_none());
-            if let Some(key) = &key {
-                keys.retain(|each| each.key == *key);
-            }
+            let keys = match &key {
+                Some(key) => vec![active_key(db, id, key).await?],
+                None => active_keys(db, id).await?,
+            };
             if keys.is_empty() {
-                bail!("no such merchant, or it has no such key: {id}");
+                bail!("no such merchant, or it has no keys: {id}");
             }
-            if ["live", "sandbox"]
-                .iter()
-                .any(|name| keys.iter().filter(|key| mode(key) == *name).count() > 1)
-            {
-                let text =
-                    "the account has several keys of one mode; name one by --key (`merchant keys list ID`)";
+            let of_mode = |sandbox| keys.iter().filter(|key| key.sandbox == sandbox).count();
+            if of_mode(false) > 1 || of_mode(true) > 1 {
+                let text = "the account has several keys of one mode; choose one with --key (`merchant keys list ID` lists them)";
                 return Err(Unusable(text.into()).into());
             }
-            let mut rotated = Vec::new();
-            for key in &keys {
-                let new = service::merchants::rotate_key(db, id, &key.key, key.sandbox, grace).await?;
-                rotated.push((mode(key), new));
-            }
-            let shown: serde_json::Map<_, _> = rotated
+            let rotated = service::merchants::rotate_keys(db, id, &keys, grace).await?;
+            let shown: serde_json::Map<_, _> = keys
                 .iter()
-                .map(|(mode, key)| ((*mode).to_owned(), key_json(key)))
+                .zip(&rotated)
+                .map(|(key, new)| (mode(key).to_owned(), key_json(new)))
                 .collect();
             print_line(&serde_json::Value::Object(shown).to_string())
         }
@@ -217,21 +211,11 @@ async fn keys(db: &store::Db, action: KeysAction) -> anyhow::Result<()> {
             addresses,
             none,
         } => {
-            if endpoints.is_empty() && addresses.is_empty() && !none {
-                let text = "give --endpoints, --addresses or both, or --none to lift all restrictions";
-                return Err(Unusable(text.into()).into());
-            }
-            let everything = Endpoints::ALL.map(|group| group.as_str().to_owned()).to_vec();
-            let endpoints = if endpoints.is_empty() {
-                everything
-            } else {
-                endpoints
+            let key = active_key(db, id, &key).await?;
+            let restrictions = match none {
+                true => KeyRestrictions::default(),
+                false => changed_restrictions(&key, &endpoints, &addresses)?,
             };
-            let restrictions = KeyRestrictions::new(
-                endpoints.iter().map(String::as_str),
-                addresses.iter().map(String::as_str),
-            )
-            .map_err(|error| Unusable(format!("--{error}")))?;
             let restricted = service::merchants::restrict_key(db, id, &key, &restrictions).await;
             restricted.map_err(|problem| anyhow::anyhow!("{problem}"))?;
             print_line(&restrictions_json(&restrictions).to_string())
@@ -239,19 +223,77 @@ async fn keys(db: &store::Db, action: KeysAction) -> anyhow::Result<()> {
     }
 }
 
+/// The keys of an account that work.
+async fn active_keys(db: &store::Db, id: Uuid) -> anyhow::Result<Vec<Credential>> {
+    let mut keys = credentials::list(&mut db.read().await?, id).await?;
+    keys.retain(|key| key.revoked_at.is_none());
+    Ok(keys)
+}
+
+/// A key of an account that works.
+async fn active_key(db: &store::Db, id: Uuid, key: &str) -> anyhow::Result<Credential> {
+    let found = active_keys(db, id)
+        .await?
+        .into_iter()
+        .find(|each| each.key == key);
+    found.with_context(|| {
+        format!("the merchant {id} has no active key {key}; `merchant keys list {id}` lists its keys")
+    })
+}
+
+/// The restrictions of `merchant keys restrict`. An empty option keeps that part of the stored restrictions.
+fn changed_restrictions(
+    key: &Credential,
+    endpoints: &[String],
+    addresses: &[String],
+) -> anyhow::Result<KeyRestrictions> {
+    if endpoints.is_empty() && addresses.is_empty() {
+        let text = "give --endpoints, --addresses or both, or --none to lift all restrictions";
+        return Err(Unusable(text.into()).into());
+    }
+    let stored = match KeyRestrictions::from_json(&key.restrictions) {
+        Ok(stored) => stored,
+        Err(_) if !endpoints.is_empty() && !addresses.is_empty() => KeyRestrictions::default(),
+        Err(_) => {
+            let text =
+                "the stored restrictions cannot be read; give both --endpoints and --addresses, or --none";
+            return Err(Unusable(text.into()).into());
+        }
+    };
+    let endpoints = match endpoints {
+        [] => Endpoints::ALL
+            .into_iter()
+            .filter(|group| stored.allows(*group))
+            .map(|group| group.as_str().to_owned())
+            .collect(),
+        given => given.to_vec(),
+    };
+    let addresses = match addresses {
+        [] => stored.networks(),
+        given => given.to_vec(),
+    };
+    let restrictions = KeyRestrictions::new(
+        endpoints.iter().map(String::as_str),
+        addresses.iter().map(String::as_str),
+    );
+    Ok(restrictions.map_err(|error| Unusable(format!("--{error}")))?)
+}
+
 fn mode(key: &Credential) -> &'static str {
     if key.sandbox { "sandbox" } else { "live" }
 }
 
 /// A key as `merchant keys list` prints it.
-fn described_key(key: &Credential) -> anyhow::Result<serde_json::Value> {
-    let restrictions = KeyRestrictions::from_json(&key.restrictions)
-        .map_err(|_| anyhow::anyhow!("the restrictions of {} cannot be read: set them again", key.key))?;
+fn described_key(key: &Credential) -> serde_json::Value {
+    let restrictions = KeyRestrictions::from_json(&key.restrictions).ok();
     let mut described = json!({
         "apiKey": key.key, "mode": mode(key), "active": key.revoked_at.is_none(), "hasSecret": key.has_secret,
+        "restrictions": restrictions.as_ref().map(restrictions_json),
     });
-    described["restrictions"] = restrictions_json(&restrictions);
-    Ok(described)
+    if restrictions.is_none() {
+        described["fault"] = "the restrictions cannot be read; set them with `merchant keys restrict`".into();
+    }
+    described
 }
 
 /// Restrictions as they are printed. `null` means everything.

@@ -190,6 +190,7 @@ pub(super) async fn change_password(
         session_id,
         &form.current.0,
         &form.password.0,
+        &visitor.browser,
         visitor.address,
     );
     match changed.await? {
@@ -383,8 +384,12 @@ pub(super) async fn renew_recovery(
 }
 
 /// `POST /portal/account/sessions/end-all`: ends all of the member's sessions except this one.
-pub(super) async fn end_all(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
-    profile::end_sessions(&app, member.staff_id, member.session_id, None).await?;
+pub(super) async fn end_all(
+    State(app): State<Shared>,
+    member: Member,
+    visitor: Visitor,
+) -> Result<Response, Rejection> {
+    profile::end_sessions(&app, member.staff_id, member.session_id, &visitor.browser, None).await?;
     Ok(done(HERE, "sessions_ended"))
 }
 
@@ -392,12 +397,20 @@ pub(super) async fn end_all(State(app): State<Shared>, member: Member) -> Result
 pub(super) async fn end_one(
     State(app): State<Shared>,
     member: Member,
+    visitor: Visitor,
     PathText(id): PathText,
 ) -> Result<Response, Rejection> {
     let id = id
         .parse()
         .map_err(|_| Problem::not_found("There is no such session"))?;
-    profile::end_sessions(&app, member.staff_id, member.session_id, Some(id)).await?;
+    profile::end_sessions(
+        &app,
+        member.staff_id,
+        member.session_id,
+        &visitor.browser,
+        Some(id),
+    )
+    .await?;
     Ok(done(HERE, "sessions_ended"))
 }
 

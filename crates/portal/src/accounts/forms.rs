@@ -60,13 +60,10 @@ pub(super) fn enter(app: &App, token: &SecretString, path: &str) -> Response {
     (jar, Redirect::to(path)).into_response()
 }
 
-/// Sets a new session's cookie, and the one by which a new browser is recognised, and redirects to a path.
+/// Sets a new session's cookie, and the one by which the browser is recognised, and redirects to a path.
 pub(super) fn enter_signed_in(app: &App, signed_in: &SignedIn, path: &str) -> Response {
     let response = enter(app, &signed_in.session, path);
-    let Some(token) = &signed_in.new_browser else {
-        return response;
-    };
-    let cookie = session::browser_cookie(app, token.expose_secret().to_owned());
+    let cookie = session::browser_cookie(app, signed_in.browser.expose_secret().to_owned());
     (CookieJar::new().add(cookie), response).into_response()
 }
 

@@ -22,7 +22,7 @@ pub(super) fn post(app: &Shared, letter: Letter) {
 
 /// Reports a sign-in to its member if the member has not used this browser before.
 pub(super) fn signed_in(app: &Shared, page: &Page, signed_in: &SignedIn, browser: &Browser) {
-    if signed_in.new_browser.is_none() {
+    if !signed_in.is_new_browser {
         return;
     }
     let named = browser_name(page, &browser.device.browser, &browser.device.system);

@@ -325,8 +325,14 @@ pub(crate) async fn browsers_are_recognised_by_their_owner_only(bench: Bench) {
         member(&bench, "bob@example.com").await,
     );
     let mut tx = bench.db.begin().await.unwrap();
-    let first = staff_devices::register(&mut tx, ada.id).await.unwrap();
-    assert_eq!(first.expose_secret().len(), 43, "256 bits in base64");
+    let first = staff_devices::new_token();
+    staff_devices::register(&mut tx, ada.id, first.expose_secret())
+        .await
+        .unwrap();
+    assert!(staff_devices::is_token(first.expose_secret()));
+    for other in ["", "short", "=", &first.expose_secret()[1..], &"é".repeat(22)] {
+        assert!(!staff_devices::is_token(other), "{other}");
+    }
     tx.commit().await.unwrap();
     let knows = async |staff_id: Uuid, token: &str| {
         let mut tx = bench.db.begin().await.unwrap();
@@ -349,16 +355,31 @@ pub(crate) async fn browsers_are_recognised_by_their_owner_only(bench: Bench) {
     for _ in 0..20 {
         bench.pass(Duration::from_millis(1));
         let mut tx = bench.db.begin().await.unwrap();
-        last = Some(staff_devices::register(&mut tx, ada.id).await.unwrap());
+        let token = staff_devices::new_token();
+        staff_devices::register(&mut tx, ada.id, token.expose_secret())
+            .await
+            .unwrap();
+        last = Some(token);
         tx.commit().await.unwrap();
     }
     assert_eq!(bench.count("select count(*) from staff_devices").await, 20);
     assert!(!knows(ada.id, first.expose_secret()).await);
-    assert!(knows(ada.id, last.unwrap().expose_secret()).await);
+    let last = last.unwrap();
+    assert!(knows(ada.id, last.expose_secret()).await);
 
     let mut tx = bench.db.begin().await.unwrap();
-    staff_devices::register(&mut tx, bob.id).await.unwrap();
-    staff_devices::forget(&mut tx, ada.id).await.unwrap();
+    // Two members share a browser.
+    staff_devices::register(&mut tx, bob.id, last.expose_secret())
+        .await
+        .unwrap();
+    staff_devices::forget(&mut tx, ada.id, Some(last.expose_secret()))
+        .await
+        .unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(bench.count("select count(*) from staff_devices").await, 2);
+    assert!(knows(ada.id, last.expose_secret()).await && knows(bob.id, last.expose_secret()).await);
+    let mut tx = bench.db.begin().await.unwrap();
+    staff_devices::forget(&mut tx, ada.id, None).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(bench.count("select count(*) from staff_devices").await, 1);
     bench.pass(most);

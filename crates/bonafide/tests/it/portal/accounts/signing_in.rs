@@ -274,7 +274,14 @@ on_both!(a_sign_in_in_a_new_browser_is_reported, |backend| {
     sign_in(&bob, "ada@example.com", PASSWORD).await.redirect();
     assert!(letter.await.unwrap().contains("RCPT TO:<ada@example.com>"));
 
-    // A new password makes every browser new, and is reported itself.
+    // Ada and Bob share this browser now: neither is a stranger there.
+    let shared = server.count(NEW).await;
+    for email in ["bob@example.com", "ada@example.com", "bob@example.com"] {
+        sign_in(&bob, email, PASSWORD).await.redirect();
+    }
+    assert_eq!(server.count(NEW).await, shared);
+
+    // A new password makes every other browser new, and is reported itself.
     let letter = tokio::spawn(one_letter(Arc::clone(&listener)));
     let form = [("current", PASSWORD), ("password", ANOTHER)];
     ada.post("/portal/account/password", &form).await.redirect();
@@ -283,9 +290,13 @@ on_both!(a_sign_in_in_a_new_browser_is_reported, |backend| {
         letter.contains("password was changed") && !letter.contains(ANOTHER),
         "{letter}"
     );
+    ada.post("/portal/sign-out", &[]).await.redirect();
+    sign_in(&ada, "ada@example.com", ANOTHER).await.redirect();
+    assert_eq!(server.count(NEW).await, shared);
     let letter = tokio::spawn(one_letter(listener));
     sign_in(&thief, "ada@example.com", ANOTHER).await.redirect();
     assert!(letter.await.unwrap().contains("New sign-in"));
+    assert_eq!(server.count(NEW).await, shared + 1);
 });
 
 on_both!(nobody_is_led_to_another_site, |backend| {

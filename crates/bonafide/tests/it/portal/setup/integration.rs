@@ -116,7 +116,10 @@ on_both!(keys_are_made_rotated_and_revoked, |backend| {
     );
     // A secret that may be stolen stops working immediately.
     let stolen = newest;
-    assert_eq!(owner.post(&rotate, &[("graceHours", "169")]).await.status, 400);
+    for wrong in ["169", "5", "-1", "soon"] {
+        let refused = owner.post(&rotate, &[("graceHours", wrong)]).await.status;
+        assert!((400..500).contains(&refused), "{wrong}: {refused}");
+    }
     assert_eq!(server.get("/v2/public/flows", &stolen).await.0, 200);
     let newest = secret_of(&owner.submit(&rotate, &[("graceHours", "0")]).await);
     assert_eq!(server.get("/v2/public/flows", &stolen).await.0, 400);
@@ -166,7 +169,7 @@ on_both!(a_key_may_do_only_what_it_is_restricted_to, |backend| {
                 ("endpoints", "applicants"),
                 ("addresses", "127.0.0.1\nexample.com"),
             ],
-            "example.com is no IP address",
+            "example.com is not an IP address",
         ),
         (
             vec![("endpoints", "applicants"), ("addresses", "127.0.0.1/8")],
@@ -236,7 +239,8 @@ on_both!(a_key_may_do_only_what_it_is_restricted_to, |backend| {
     let set = server.bonafide(&[&restrict[..], &["--endpoints", "verification,monitoring"]].concat());
     assert_eq!(
         set.trim(),
-        r#"{"endpoints":["verification","monitoring"],"addresses":null}"#
+        r#"{"endpoints":["verification","monitoring"],"addresses":["127.0.0.0/8"]}"#,
+        "an omitted option keeps its part"
     );
     assert_eq!(calls().await.0, 403);
     let listed = server.bonafide(&["merchant", "keys", "list", id]);
@@ -260,6 +264,11 @@ on_both!(a_key_may_do_only_what_it_is_restricted_to, |backend| {
                 .success()
         );
     }
+    let set = server.bonafide(&[&restrict[..], &["--addresses", "127.0.0.1"]].concat());
+    assert_eq!(
+        set.trim(),
+        r#"{"endpoints":["verification","monitoring"],"addresses":["127.0.0.1"]}"#
+    );
     server.bonafide(&[&restrict[..], &["--none"]].concat());
     assert_eq!(calls().await.0, 200);
 
@@ -267,7 +276,18 @@ on_both!(a_key_may_do_only_what_it_is_restricted_to, |backend| {
     server
         .sql("update credentials set restrictions = '{\"endpoints\":[\"some\"]}'")
         .await;
-    assert_eq!(calls().await.0, 500);
+    assert_eq!(calls().await.0, 503);
+    let listed = server.bonafide(&["merchant", "keys", "list", id]);
+    assert!(
+        listed.contains("cannot be read") && listed.lines().count() == 2,
+        "{listed}"
+    );
+    let doctor = server.try_bonafide(&["doctor"]);
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    assert!(doctor.contains(&key.key), "{doctor}");
+    let unchanged = owner.post(&path, &[("addresses", "")]).await;
+    assert_eq!(unchanged.status, 400, "nothing is chosen, so nothing is allowed");
+    assert!(!owner.get(&path).await.page().contains(" checked"));
     assert!(
         owner
             .get("/portal/keys")
@@ -278,7 +298,29 @@ on_both!(a_key_may_do_only_what_it_is_restricted_to, |backend| {
     owner.submit(&path, &everywhere).await;
     assert_eq!(calls().await.0, 200);
     let trail = "select count(*) from audit where action = 'key.restricted'";
-    assert_eq!(server.count(trail).await, 6);
+    assert_eq!(server.count(trail).await, 7);
+
+    // Several keys of one mode are rotated one by one, so that no secret is lost.
+    owner.submit("/portal/keys", &[]).await;
+    let rotate = ["merchant", "keys", "rotate", id];
+    assert!(!server.try_bonafide(&rotate).status.success());
+    assert_eq!(calls().await.0, 200, "nothing changed");
+    for (wrong, text) in [
+        ("bf_test_none", "no active key"),
+        (merchant.id.as_str(), "no active key"),
+    ] {
+        let refused = server.try_bonafide(&[&rotate[..], &["--key", wrong]].concat());
+        assert!(String::from_utf8(refused.stderr).unwrap().contains(text));
+    }
+    let one = [&rotate[..], &["--key", &key.key, "--grace-hours", "0"]].concat();
+    let made: Value = serde_json::from_str(&server.bonafide(&one)).unwrap();
+    assert!(made["live"].is_null());
+    let newest = Key {
+        key: key.key.clone(),
+        secret: made["sandbox"]["secret"].as_str().unwrap().into(),
+    };
+    assert_eq!(calls().await.0, 400, "no grace");
+    assert_eq!(server.get("/v2/public/flows", &newest).await.0, 200);
 });
 
 on_both!(links_are_made_by_hand, |backend| {
