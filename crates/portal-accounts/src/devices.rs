@@ -55,17 +55,15 @@ pub(crate) async fn recognise(
     staff_id: Uuid,
     browser: &Browser,
 ) -> Result<(SecretString, bool), Error> {
-    let token = browser.token.as_ref();
-    let Some(token) = token.filter(|token| staff_devices::is_token(token.expose_secret())) else {
-        let token = staff_devices::new_token();
-        staff_devices::register(tx, staff_id, token.expose_secret()).await?;
-        return Ok((token, true));
-    };
+    let presented = browser.token.clone();
+    let token = presented
+        .filter(|token| staff_devices::is_token(token.expose_secret()))
+        .unwrap_or_else(staff_devices::new_token);
     let is_new = !staff_devices::recognise(tx, staff_id, token.expose_secret()).await?;
     if is_new {
         staff_devices::register(tx, staff_id, token.expose_secret()).await?;
     }
-    Ok((token.clone(), is_new))
+    Ok((token, is_new))
 }
 
 /// Parts of `User-Agent` with the browser's name. Of several, the first in this table is correct.

@@ -14,6 +14,7 @@ use http_server::error::Rejection;
 use jiff::Timestamp;
 use portal_accounts::sessions;
 use secrecy::SecretString;
+use service::actor::of_staff;
 use service::caller::Caller;
 use service::merchants::requires_second_factor;
 use service::permissions::{Action, Role, may};
@@ -98,7 +99,7 @@ impl Member {
 
     /// The actor in the audit trail and in decisions: `staff:ID`.
     pub fn actor(&self) -> String {
-        format!("staff:{}", self.staff_id)
+        of_staff(self.staff_id)
     }
 
     /// Whether the chosen account requires a second factor and the member has not set one up.
