@@ -28,11 +28,13 @@ pub enum Job {
     Retention,
     /// Deletes objects that no attempt refers to, and measures what is stored.
     Orphans,
+    /// Replaces the keys below a new master key.
+    KeyRenewal,
 }
 
 impl Job {
     /// Every job.
-    pub const ALL: [Job; 7] = [
+    pub const ALL: [Job; 8] = [
         Job::Webhooks,
         Job::Lists,
         Job::Chains,
@@ -40,6 +42,7 @@ impl Job {
         Job::ApiLog,
         Job::Retention,
         Job::Orphans,
+        Job::KeyRenewal,
     ];
 
     /// The job's name in reports and in text keys.
@@ -52,6 +55,7 @@ impl Job {
             Job::ApiLog => "api-log",
             Job::Retention => "retention",
             Job::Orphans => "orphans",
+            Job::KeyRenewal => "key-renewal",
         }
     }
 
@@ -59,7 +63,7 @@ impl Job {
     pub fn interval(self) -> Duration {
         match self {
             Job::Webhooks => Duration::from_secs(1),
-            Job::Lists => Duration::from_secs(5),
+            Job::Lists | Job::KeyRenewal => Duration::from_secs(5),
             Job::Chains => Duration::from_secs(30),
             // With a lease of 30 s, a session whose node died is settled within a minute.
             Job::Expiry => Duration::from_secs(20),

@@ -73,16 +73,26 @@ fn hours(hours: u64) -> Duration {
 impl DataConfig {
     /// The database's URL.
     pub fn database_url(&self) -> String {
-        self.database
-            .clone()
-            .unwrap_or_else(|| format!("sqlite:{}", self.data.join("bonafide.db").display()))
+        let named = self.database.clone().filter(|url| !url.is_empty());
+        named.unwrap_or_else(|| format!("sqlite:{}", self.data.join("bonafide.db").display()))
+    }
+
+    /// The command of `--master-key-command`. An empty environment variable sets none.
+    pub fn master_key_command(&self) -> Option<&str> {
+        self.master_key_command
+            .as_deref()
+            .filter(|command| !command.trim().is_empty())
+    }
+
+    /// Whether a setting says where the master key is.
+    pub fn names_master_key(&self) -> bool {
+        self.master_key.is_some() || self.master_key_command().is_some()
     }
 
     /// The object store's URL.
     pub fn objects_url(&self) -> String {
-        self.objects
-            .clone()
-            .unwrap_or_else(|| format!("file:{}", self.data.join("objects").display()))
+        let named = self.objects.clone().filter(|url| !url.is_empty());
+        named.unwrap_or_else(|| format!("file:{}", self.data.join("objects").display()))
     }
 
     /// The master key's file.

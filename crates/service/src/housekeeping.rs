@@ -1,6 +1,6 @@
 //! Cleans up for as long as the server runs: expired rows, sessions that have run out of time, calls and
-//! attempts past their retention, objects without an attempt, and samples of the metrics. Every node may do
-//! this at the same time.
+//! attempts past their retention, objects without an attempt, keys below an earlier master key, and samples of
+//! the metrics. Every node may do this at the same time.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::background::Job;
-use super::{App, Shared, api_log, erasure, retention};
+use super::{App, Shared, api_log, erasure, key_renewal, retention};
 
 /// How often metrics are compacted.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
@@ -30,7 +30,8 @@ pub async fn run(app: Shared) {
         rows(&app),
         old_calls(&app),
         old_attempts(&app),
-        orphans(&app)
+        orphans(&app),
+        keys(&app)
     );
 }
 
@@ -55,6 +56,19 @@ async fn old_attempts(app: &App) {
         }
         app.background.record_run(Job::Retention, &removed);
         tokio::time::sleep(Job::Retention.interval()).await;
+    }
+}
+
+async fn keys(app: &App) {
+    loop {
+        let renewed = key_renewal::sweep(&app.db).await;
+        match &renewed {
+            Ok(0) => {}
+            Ok(keys) => tracing::info!(keys, "data keys were renewed after a change of the master key"),
+            Err(error) => tracing::warn!(%error, "data keys could not be renewed"),
+        }
+        app.background.record_run(Job::KeyRenewal, &renewed);
+        tokio::time::sleep(Job::KeyRenewal.interval()).await;
     }
 }
 

@@ -33,6 +33,7 @@ pub mod idempotency;
 pub mod identify;
 pub mod insight;
 pub mod installation_acts;
+pub mod key_renewal;
 pub mod key_restrictions;
 pub mod keys;
 pub mod labels;

@@ -20,7 +20,8 @@ pub async fn record_rotation(db: &Db, fingerprint: &str) -> Result<(), Error> {
     })
 }
 
-/// Wraps the keys of all accounts and all staff with the newest master key. Returns the number of each.
+/// Gives all accounts and all staff whose keys an earlier master key wrapped new keys, wrapped by the newest master key.
+/// Returns the number of each. Servers then replace the keys below ([`key_renewal`](super::key_renewal)).
 pub async fn rewrap(db: &Db, fingerprint: &str) -> Result<(u64, u64), Error> {
     store::transaction!(db, |tx| -> Result<(u64, u64), Error> {
         installation::rewrap_check(tx).await?;

@@ -13,7 +13,9 @@ use uuid::Uuid;
 
 pub use self::decision::{Decision, decide, decisions};
 use self::sealing::seal_context;
-pub(crate) use self::sealing::{Personal, SealedColumns, key, open_external_id, seal, seal_reason, unwrap};
+pub(crate) use self::sealing::{
+    Personal, SealedColumns, key, open_external_id, rewrap_keys, seal, seal_reason, unwrap,
+};
 use crate::keyring::DataKey;
 use crate::labels::{external_ref, group_from_column, group_to_column};
 use crate::sql::{execute, fetch};

@@ -158,6 +158,25 @@ pub async fn insert(
     Ok(seq)
 }
 
+/// Seals a person's faces again under their renewed key; returns how many it does not open. The faces themselves stay
+/// the same, so indexes need not know.
+pub(crate) async fn reseal(tx: &mut Tx, scope: Scope, facemap_id: Uuid, key: &DataKey) -> Result<u64, Error> {
+    const SQL: &str = "select seq, embedding_sealed from faces
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and embedding_sealed is not null";
+    const SEAL: &str =
+        "update faces set embedding_sealed = $4 where merchant_id = $1 and sandbox = $2 and seq = $3";
+    let mut unreadable = 0;
+    for (seq, sealed) in fetch!(all, tx, scope, (i64, Vec<u8>), SQL, facemap_id)? {
+        let place_id = seq.to_be_bytes();
+        let place = seal_context(scope, &place_id);
+        match key.open(&place, &sealed) {
+            Ok(embedding) => execute!(tx, scope, SEAL, seq, &key.seal(&place, &embedding)).map(|_| ())?,
+            Err(_) => unreadable += 1,
+        }
+    }
+    Ok(unreadable)
+}
+
 /// The people of an account who have faces of other models. A face without a model's version is included,
 /// even if `model` is empty too, because its model is unknown.
 pub async fn outdated_people(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<Uuid>, Error> {

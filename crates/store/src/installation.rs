@@ -7,7 +7,7 @@
 
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Keyring, SealContext};
+use crate::keyring::{DataKey, Keyring, SealContext, master_key_of};
 use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Db, Error, Tx, merchants, staff};
 
@@ -106,6 +106,14 @@ pub async fn rewrap_check(tx: &mut Tx) -> Result<(), Error> {
     let (_, sealed) = check_value(tx.keyring());
     const SQL: &str = "update installation set key_sealed = $2 where id = $1";
     execute!(tx, installation, SQL, ROW, &sealed).map(|_| ())
+}
+
+/// The id of the newest master key in use: eight hexadecimal digits, which reveal no key. `None` if the database has no
+/// check value yet.
+pub async fn master_key_in_use(conn: &mut Conn) -> Result<Option<String>, Error> {
+    const SQL: &str = "select key_sealed from installation where id = $1";
+    let row = fetch!(optional, conn, installation, (Vec<u8>,), SQL, ROW)?;
+    row.map(|(sealed,)| master_key_of(&sealed)).transpose()
 }
 
 /// The number of accounts whose key this keyring does not open, and the number of all accounts.

@@ -187,7 +187,7 @@ impl Keyring {
             if masters.iter().any(|key| key.id == id) {
                 return Err(format!("two of its master keys have the id {id}"));
             }
-            masters.push(DataKey { id, bytes });
+            masters.push(DataKey::of(id, bytes));
         }
         let hash_root = Zeroizing::new(file.hash_root);
         if masters.is_empty() {
@@ -244,6 +244,18 @@ impl Keyring {
         hex::encode(&self.hash("keyring fingerprint", &keys)[..8])
     }
 
+    /// Whether the keyring contains the master key with this id
+    /// ([`master_key_in_use`](crate::installation::master_key_in_use)).
+    #[must_use]
+    pub fn has_master_key(&self, id: &str) -> bool {
+        self.masters.iter().any(|key| master_key_id(key.id) == id)
+    }
+
+    /// Whether the newest master key sealed these bytes.
+    pub(crate) fn is_newest_of(&self, sealed: &[u8]) -> Result<bool, Error> {
+        Ok(sealing_key_id(sealed)? == self.masters[0].id)
+    }
+
     /// Whether the keyring contains the master key that sealed these bytes.
     pub(crate) fn has_master_key_of(&self, sealed: &[u8]) -> Result<bool, Error> {
         let id = sealing_key_id(sealed)?;
@@ -297,6 +309,15 @@ impl Keyring {
         self.hash(purpose, &[scope.merchant_id.as_bytes(), &mode, value.as_bytes()])
             .to_vec()
     }
+}
+
+/// The id of the master key that sealed these bytes, as [`Keyring::has_master_key`] takes it.
+pub(crate) fn master_key_of(sealed: &[u8]) -> Result<String, Error> {
+    sealing_key_id(sealed).map(master_key_id)
+}
+
+fn master_key_id(id: u32) -> String {
+    format!("{id:08x}")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

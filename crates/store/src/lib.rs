@@ -74,6 +74,7 @@ pub mod insight;
 pub mod installation;
 pub mod invitations;
 pub mod jobs;
+pub mod key_renewal;
 pub mod keyring;
 mod labels;
 pub mod limits;

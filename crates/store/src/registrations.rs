@@ -269,3 +269,24 @@ pub(crate) async fn move_to(
     }
     Ok(())
 }
+
+/// Seals the labels of a person's registrations again under their renewed key; returns how many it does not open.
+pub(crate) async fn reseal_labels(
+    tx: &mut Tx,
+    scope: Scope,
+    facemap_id: Uuid,
+    key: &DataKey,
+) -> Result<u64, Error> {
+    const SQL: &str = "select id, external_id_sealed from registrations
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    const SEAL: &str = "update registrations set external_id_sealed = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
+    let mut unreadable = 0;
+    for (id, sealed) in fetch!(all, tx, scope, (Uuid, Vec<u8>), SQL, facemap_id)? {
+        let place = seal_context(scope, &id);
+        match key.open(&place, &sealed) {
+            Ok(label) => execute!(tx, scope, SEAL, id, &key.seal(&place, &label)).map(|_| ())?,
+            Err(_) => unreadable += 1,
+        }
+    }
+    Ok(unreadable)
+}

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use self::keys::WRAPPED_KEY;
 pub use self::keys::rewrap_keys;
+use self::keys::{EMAIL, NAME, TOTP, WRAPPED_KEY};
 pub(crate) use self::keys::{key, seal_context};
 use crate::keyring::DataKey;
 use crate::merchants::Merchant;
@@ -116,10 +116,6 @@ impl Row {
         })
     }
 }
-
-const EMAIL: &str = "staff.email";
-const NAME: &str = "staff.name";
-const TOTP: &str = "staff.totp";
 
 fn email_ref(conn: &Conn, email: &str) -> Vec<u8> {
     let email = email.trim().to_lowercase();

@@ -40,6 +40,7 @@ const COMMANDS: &[Row] = &[
     ("keys generate", &[]),
     ("keys rotate", &[]),
     ("keys rewrap", &[]),
+    ("keys status", &[]),
     // Wallet scores decide about no applicant.
     ("labels import", &[]),
     ("labels remove", &[]),

@@ -1,18 +1,22 @@
 //! `bonafide keys …`: replaces the master key in two steps, because running servers use the keys that they
-//! read at their start.
+//! read at their start, and shows how far they are with replacing the keys below it.
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
 use serde_json::json;
 use service::config::DataConfig;
 use service::master_keys;
 use service::nodes::SILENT_MS;
-use store::{Db, Keyring, nodes};
+use store::nodes::Node;
+use store::{Db, Keyring, key_renewal, nodes};
 
 use super::data;
 use super::key_command;
 use super::output::print_line;
 use super::runtime::block_on;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// `bonafide keys`.
 #[derive(Args)]
@@ -31,13 +35,16 @@ enum Action {
     /// Step 1: add a new master key to the key file. All data stays readable. Then back up the file and
     /// restart every server. With `--master-key-command`, this prints the new keys instead.
     Rotate,
-    /// Step 2, after every server was restarted: rewrap all account and staff keys with the newest master
-    /// key.
+    /// Step 2, after every server was restarted: give all accounts and staff new keys, encrypted under the
+    /// newest master key. Servers then replace the keys of people in the background.
     Rewrap {
-        /// Continue even if a server that reported in the last 90 seconds uses another key file.
+        /// Continue even if a server that reported in the last 90 seconds uses another key file or runs
+        /// another version.
         #[arg(long)]
         force: bool,
     },
+    /// Show the accounts whose data keys are still being replaced after a change of the master key.
+    Status,
 }
 
 pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
@@ -50,13 +57,14 @@ pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
         match command.action {
             Action::Generate => Ok(()),
             Action::Rotate => rotate(&command.data, &db).await,
-            Action::Rewrap { force } => rewrap(&db, force).await,
+            Action::Rewrap { force } => rewrap(&command.data, &db, force).await,
+            Action::Status => status(&db).await,
         }
     })
 }
 
 async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
-    if let Some(command) = &config.master_key_command {
+    if let Some(command) = config.master_key_command() {
         let keyring = Keyring::parse(&key_command::printed(command)?, key_command::NAME)?.with_new_master();
         master_keys::record_rotation(db, &keyring.fingerprint())
             .await
@@ -80,23 +88,61 @@ async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
     print_line(&json!({"rotated": true}).to_string())
 }
 
-async fn rewrap(db: &Db, force: bool) -> anyhow::Result<()> {
+async fn rewrap(config: &DataConfig, db: &Db, force: bool) -> anyhow::Result<()> {
     let own = db.key_fingerprint();
-    if !force && let Some(node) = node_with_another_key(db, &own).await? {
-        bail!(
-            "the server {node} works with another key file and would open nothing afterwards. Copy this key file to it and restart it; \
-             a server that was stopped by force counts for 90 seconds more (--force: do not wait)"
-        );
+    if !force {
+        for node in recent_nodes(db).await? {
+            if node.key_fingerprint != own {
+                bail!(
+                    "the server {} works with another key file and would open nothing afterwards. Copy this key file to it and restart it; \
+                     a server that was stopped by force counts for 90 seconds more (--force: do not wait)",
+                    node.name
+                );
+            }
+            if node.version != VERSION {
+                bail!(
+                    "the server {} runs version {}, and an earlier version than this one ({VERSION}) cannot read renewed keys. Update it and \
+                     restart it; a server that was stopped by force counts for 90 seconds more (--force: do not wait)",
+                    node.name,
+                    node.version
+                );
+            }
+        }
     }
     let (accounts, members) = master_keys::rewrap(db, &own).await?;
+    if (accounts, members) == (0, 0) {
+        eprintln!(
+            "Nothing was changed: the newest master key of {} is already in use. If you made a new one, store it there and restart every \
+             server first.",
+            data::describe_key_source(config)
+        );
+    }
+    if accounts > 0 {
+        eprintln!(
+            "New data is encrypted under new keys from now on. Running servers replace the keys of the people who are already stored; \
+             `bonafide keys status` shows the accounts that wait."
+        );
+    }
     print_line(&json!({"accounts": accounts, "staff": members}).to_string())
 }
 
-/// A server that reported recently and uses another keyring than this one.
-async fn node_with_another_key(db: &Db, own: &str) -> Result<Option<String>, store::Error> {
+async fn status(db: &Db) -> anyhow::Result<()> {
+    let waiting = key_renewal::pending(&mut db.read().await?).await?;
+    let waiting = waiting
+        .into_iter()
+        .map(|(merchant, since)| {
+            let since = Timestamp::from_millisecond(since)?;
+            Ok(json!({"merchant": merchant, "since": since.to_string()}))
+        })
+        .collect::<Result<Vec<_>, jiff::Error>>()?;
+    print_line(&json!({"waiting": waiting}).to_string())
+}
+
+/// The servers that reported recently.
+async fn recent_nodes(db: &Db) -> Result<Vec<Node>, store::Error> {
     let mut conn = db.read().await?;
     let since = conn.now() - SILENT_MS;
-    let mut nodes = nodes::list(&mut conn).await?.into_iter();
-    let other = nodes.find(|node| node.seen_at >= since && node.key_fingerprint != own);
-    Ok(other.map(|node| node.name))
+    let mut nodes = nodes::list(&mut conn).await?;
+    nodes.retain(|node| node.seen_at >= since);
+    Ok(nodes)
 }

@@ -168,6 +168,21 @@ async fn the_master_key_is_changed_without_losing_anything() {
         record,
         "after rewrapping"
     );
+    // The server replaces the keys below without being asked.
+    let is_renewed = async || {
+        let status = server.try_bonafide(&["keys", "status"]);
+        let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+        status["waiting"].as_array().unwrap().is_empty()
+    };
+    wait_until(is_renewed, "the keys are renewed").await;
+    assert_eq!(
+        server.get(&path, &Key::of_demo(&demo)).await,
+        record,
+        "after the renewal"
+    );
+    let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "ada"}));
+    let again = verify(&server, &demo, form).await.1;
+    assert_eq!(again["idvResult"]["code"], 2307, "the face is known: {again}");
 
     // The server does not start with only the old key.
     let (dir, database) = server.stop();

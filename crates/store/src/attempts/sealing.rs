@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use crate::keyring::{DataKey, SealContext};
-use crate::sql::fetch;
-use crate::{Conn, Error, Scope, merchants, people};
+use crate::sql::{execute, fetch};
+use crate::{Conn, Error, Scope, Tx, merchants, people};
 
 /// Unwraps an attempt's key with the keys above it. Each pair is an id and the wrapped key of that row.
 pub(crate) fn unwrap(
@@ -92,4 +92,26 @@ pub(crate) async fn key(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Optio
     };
     let merchant_key = merchants::key(conn, scope.merchant_id).await?;
     unwrap(&merchant_key, scope, (&facemap_id, &person_key), (&id, &wrapped)).map(Some)
+}
+
+/// Wraps the keys of a person's attempts again by their renewed key; returns how many it does not open.
+pub(crate) async fn rewrap_keys(
+    tx: &mut Tx,
+    scope: Scope,
+    facemap_id: Uuid,
+    key: &DataKey,
+) -> Result<u64, Error> {
+    const SQL: &str =
+        "select id, wrapped_key from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    const WRAP: &str =
+        "update attempts set wrapped_key = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
+    let mut unreadable = 0;
+    for (id, wrapped) in fetch!(all, tx, scope, (Uuid, Vec<u8>), SQL, facemap_id)? {
+        let place = seal_context(scope, "attempts.wrapped_key", &id);
+        match key.unwrap_key(&place, &wrapped) {
+            Ok(attempt_key) => execute!(tx, scope, WRAP, id, &key.wrap(&place, &attempt_key)).map(|_| ())?,
+            Err(_) => unreadable += 1,
+        }
+    }
+    Ok(unreadable)
 }

@@ -12,6 +12,8 @@ const VERSION: u8 = 1;
 const NONCE_LEN: usize = Cipher::NONCE;
 const HEADER_LEN: usize = 1 + 4 + NONCE_LEN;
 pub(super) const KEY_LEN: usize = Cipher::KEY;
+/// Bytes of one key inside a wrapped key: its id and the key.
+const ENTRY_LEN: usize = 4 + KEY_LEN;
 
 /// Fills an array from the operating system's random source.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
@@ -58,11 +60,14 @@ impl SealContext<'_> {
     }
 }
 
-/// A 256-bit key and the id by which sealed bytes name it. It is wiped when dropped and never printed.
+/// A 256-bit key and the id by which sealed bytes name it, with the keys that were in its place before. The newest
+/// key seals; the earlier ones only open. All are wiped when dropped and never printed.
 #[derive(Clone)]
 pub struct DataKey {
     pub(super) id: u32,
     pub(super) bytes: Zeroizing<[u8; KEY_LEN]>,
+    /// Newest first.
+    earlier: Vec<(u32, Zeroizing<[u8; KEY_LEN]>)>,
 }
 
 impl std::fmt::Debug for DataKey {
@@ -75,10 +80,31 @@ impl DataKey {
     /// A new random key.
     #[must_use]
     pub fn generate() -> Self {
-        Self {
-            id: u32::from_be_bytes(random()),
-            bytes: Zeroizing::new(random()),
+        Self::of(u32::from_be_bytes(random()), Zeroizing::new(random()))
+    }
+
+    pub(super) fn of(id: u32, bytes: Zeroizing<[u8; KEY_LEN]>) -> Self {
+        let earlier = Vec::new();
+        Self { id, bytes, earlier }
+    }
+
+    /// A new random key in the place of this one: it seals, and still opens what this one and the earlier ones
+    /// sealed.
+    #[must_use]
+    pub(crate) fn renewed(self) -> Self {
+        let mut new = Self::generate();
+        // Sealed bytes name only the id, so two keys with one id would be ambiguous.
+        while new.id == self.id || self.earlier.iter().any(|(id, _)| *id == new.id) {
+            new = Self::generate();
         }
+        new.earlier = vec![(self.id, self.bytes)];
+        new.earlier.extend(self.earlier);
+        new
+    }
+
+    /// The id of the key that seals, as sealed bytes contain it: bytes 2 to 5, counted from 1, as SQL does.
+    pub(crate) fn id_bytes(&self) -> Vec<u8> {
+        self.id.to_be_bytes().to_vec()
     }
 
     /// Seals bytes for one context. Sealing the same bytes twice gives different ciphertexts.
@@ -89,8 +115,7 @@ impl DataKey {
             clippy::expect_used,
             reason = "fails only above 64 GiB, far beyond what fits in memory here"
         )]
-        let sealed = self
-            .cipher()
+        let sealed = Cipher::new(&self.bytes)
             .seal(nonce, &context.associated_data(), plain)
             .expect("shorter than 64 GiB");
         let mut bytes = Vec::with_capacity(HEADER_LEN + sealed.len());
@@ -106,13 +131,16 @@ impl DataKey {
     /// # Errors
     /// [`Error::Sealed`] for anything else.
     pub fn open(&self, context: &SealContext<'_>, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
-        if sealing_key_id(sealed)? != self.id {
-            return Err(Error::Sealed);
-        }
+        let bytes = match sealing_key_id(sealed)? {
+            id if id == self.id => &self.bytes,
+            id => {
+                let found = self.earlier.iter().find(|(earlier, _)| *earlier == id);
+                found.map(|(_, bytes)| bytes).ok_or(Error::Sealed)?
+            }
+        };
         let (header, message) = sealed.split_at(HEADER_LEN);
         let nonce: [u8; NONCE_LEN] = header[5..].try_into().map_err(|_| Error::Sealed)?;
-        let plain = self
-            .cipher()
+        let plain = Cipher::new(bytes)
             .open(nonce, &context.associated_data(), message)
             .map_err(|_| Error::Sealed)?;
         Ok(Zeroizing::new(plain))
@@ -129,12 +157,16 @@ impl DataKey {
             .map_err(|_| Error::Sealed)
     }
 
-    /// Seals another key under this one.
+    /// Seals another key under this one, with the keys that were in that key's place before.
     #[must_use]
     pub fn wrap(&self, context: &SealContext<'_>, key: &Self) -> Vec<u8> {
-        let mut plain = Zeroizing::new(Vec::with_capacity(4 + KEY_LEN));
+        let mut plain = Zeroizing::new(Vec::with_capacity(ENTRY_LEN * (1 + key.earlier.len())));
         plain.extend_from_slice(&key.id.to_be_bytes());
         plain.extend_from_slice(key.bytes.as_slice());
+        for (id, bytes) in &key.earlier {
+            plain.extend_from_slice(&id.to_be_bytes());
+            plain.extend_from_slice(bytes.as_slice());
+        }
         self.seal(context, &plain)
     }
 
@@ -144,16 +176,20 @@ impl DataKey {
     /// [`Error::Sealed`] for anything else.
     pub fn unwrap_key(&self, context: &SealContext<'_>, wrapped: &[u8]) -> Result<Self, Error> {
         let plain = self.open(context, wrapped)?;
-        let (id, bytes) = plain.split_first_chunk::<4>().ok_or(Error::Sealed)?;
-        let bytes = bytes.try_into().map_err(|_| Error::Sealed)?;
-        Ok(Self {
-            id: u32::from_be_bytes(*id),
-            bytes: Zeroizing::new(bytes),
-        })
-    }
-
-    fn cipher(&self) -> Cipher {
-        Cipher::new(&self.bytes)
+        let (entries, rest) = plain.as_chunks::<ENTRY_LEN>();
+        if !rest.is_empty() {
+            return Err(Error::Sealed);
+        }
+        let mut keys = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let (id, bytes) = entry.split_first_chunk::<4>().ok_or(Error::Sealed)?;
+            let bytes = bytes.try_into().map_err(|_| Error::Sealed)?;
+            keys.push((u32::from_be_bytes(*id), Zeroizing::new(bytes)));
+        }
+        let mut keys = keys.into_iter();
+        let (id, bytes) = keys.next().ok_or(Error::Sealed)?;
+        let earlier = keys.collect();
+        Ok(Self { id, bytes, earlier })
     }
 }
 
@@ -197,6 +233,37 @@ mod tests {
             assert!(
                 matches!(key.open(&place(b"1"), &sealed[..at]), Err(Error::Sealed)),
                 "cut at {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_renewed_key_opens_what_earlier_ones_sealed() {
+        let first = DataKey::generate();
+        let second = first.clone().renewed();
+        let third = second.clone().renewed();
+        let keys = [&first, &second, &third];
+        let sealed: Vec<_> = keys.iter().map(|key| key.seal(&place(b"1"), b"secret")).collect();
+        let wrapped = DataKey::generate();
+        let third = wrapped
+            .unwrap_key(&place(b"2"), &wrapped.wrap(&place(b"2"), &third))
+            .unwrap();
+        for sealed in &sealed {
+            assert_eq!(third.open(&place(b"1"), sealed).unwrap().as_slice(), b"secret");
+        }
+        // An earlier key opens nothing of a later one.
+        assert!(second.open(&place(b"1"), &sealed[1]).is_ok());
+        assert!(matches!(
+            second.open(&place(b"1"), &sealed[2]),
+            Err(Error::Sealed)
+        ));
+        assert!(matches!(first.open(&place(b"1"), &sealed[1]), Err(Error::Sealed)));
+        // A wrapped key that was cut is none.
+        for length in [0, 4, 35, 37, 71] {
+            let cut = wrapped.seal(&place(b"2"), &vec![7; length]);
+            assert!(
+                matches!(wrapped.unwrap_key(&place(b"2"), &cut), Err(Error::Sealed)),
+                "{length}"
             );
         }
     }

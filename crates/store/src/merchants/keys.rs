@@ -26,22 +26,23 @@ pub async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
     conn.keyring().unwrap_key(&key_context(&id), &wrapped)
 }
 
-/// Wraps every account's key by the keyring's newest master key; returns how many.
+/// Gives every account whose key an earlier master key wrapped a new key, wrapped by the newest one; returns how many.
+/// From then on, new data is sealed under it; [`key_renewal`](crate::key_renewal) replaces the keys below it.
 ///
 /// # Errors
 /// As [`key`].
 pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
+    const SQL: &str = "select id, wrapped_key from merchants";
+    const REPLACE: &str = "update merchants set wrapped_key = $2, key_renewal_since = $3 where id = $1";
     let mut count = 0;
-    for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from merchants")? {
-        let key = key(tx, id).await?;
+    for (id, wrapped) in fetch!(all, tx, installation, (Uuid, Vec<u8>), SQL)? {
+        if tx.keyring().is_newest_of(&wrapped)? {
+            continue;
+        }
+        let key = tx.keyring().unwrap_key(&key_context(&id), &wrapped)?.renewed();
         let wrapped = tx.keyring().wrap(&key_context(&id), &key);
-        count += execute!(
-            tx,
-            installation,
-            "update merchants set wrapped_key = $2 where id = $1",
-            id,
-            &wrapped
-        )?;
+        let now = tx.now();
+        count += execute!(tx, installation, REPLACE, id, &wrapped, now)?;
     }
     Ok(count)
 }

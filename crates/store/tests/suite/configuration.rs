@@ -33,7 +33,7 @@ fn new_group(name: &str, flow_ids: &[Uuid]) -> NewGroup {
     }
 }
 
-async fn flow(bench: &Bench, scope: Scope, name: &str) -> Result<Flow, Error> {
+pub(crate) async fn flow(bench: &Bench, scope: Scope, name: &str) -> Result<Flow, Error> {
     store::transaction!(bench.db, |tx| -> Result<Flow, Error> {
         flows::create(tx, scope, &content(name), None).await
     })

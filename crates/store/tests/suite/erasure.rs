@@ -14,7 +14,7 @@ use crate::people::{GROUP, passes};
 use crate::verification::verify;
 
 /// Creates a link, a session, a monitoring query and its idempotency response under a label.
-async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
+pub(crate) async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
     let link = Link {
         group_id: Uuid::new_v4(),
         flow_id: Uuid::new_v4(),
