@@ -422,6 +422,9 @@ fn unreadable(error: io::Error) -> BackupError {
 fn decrypting(error: age::DecryptError) -> BackupError {
     match error {
         age::DecryptError::NoMatchingKeys => BackupError::WrongIdentity,
+        age::DecryptError::InvalidHeader => {
+            BackupError::Damaged("it is not a backup, or its beginning is damaged".into())
+        }
         error => BackupError::Damaged(error.to_string()),
     }
 }

@@ -50,6 +50,22 @@ pub struct CreatedBackup {
     pub manifest: Manifest,
 }
 
+/// Refuses a missing folder before anything is read. A name without an extension is a folder's, because the backup
+/// would otherwise become a file where the next one expects the folder.
+fn check_destination(to: &Path) -> Result<(), BackupError> {
+    let folder = match to.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if to.is_dir() || (folder.is_dir() && to.extension().is_some()) {
+        return Ok(());
+    }
+    Err(BackupError::NoFolder(match to.extension() {
+        Some(_) => folder.to_owned(),
+        None => to.to_owned(),
+    }))
+}
+
 /// Makes a backup: the file `to`, or a file named by the time in the folder `to`.
 ///
 /// # Errors
@@ -62,6 +78,7 @@ pub async fn create(
     to: &Path,
     contents: &Contents<'_>,
 ) -> Result<CreatedBackup, BackupError> {
+    check_destination(to)?;
     objects.begin_journal(&keyring.installation_id()).await?;
     let work = WorkFolder::create(&config.data, WORK)?;
     let copy = work.path.join("database");
@@ -73,6 +90,7 @@ pub async fn create(
         database: kind,
         objects: contents.objects,
         installation: keyring.installation_id(),
+        master_key: store::installation::master_key_in_use(&mut db.read().await?).await?,
     };
     let to = if to.is_dir() {
         to.join(format!("bonafide-{}.age", header.snapshot_at.replace(':', "-")))

@@ -32,6 +32,15 @@ pub enum BackupError {
          installation that made the backup"
     )]
     ForeignKey,
+    /// The keyring lacks the master key in use when the backup was made.
+    #[error(
+        "the master key is an older copy: it lacks the master key that was in use when the backup was made. Nothing \
+         was restored. Use a copy from after the last `bonafide keys rotate`"
+    )]
+    OlderKey,
+    /// The folder of the new backup does not exist.
+    #[error("the folder {0} does not exist. Create it, or name a file with an extension, such as backup.age")]
+    NoFolder(PathBuf),
     /// A newer program made the backup.
     #[error("a newer version of this program made the backup (version {0}). Restore it with that version")]
     Newer(String),
@@ -52,8 +61,8 @@ pub enum BackupError {
     NotEmpty(String, &'static str),
     /// No erasure journal was found.
     #[error(
-        "no erasure journal was found, so erasures after {0} cannot be repeated. Nothing was restored. Specify a \
-         copy of the journal with --erasure-journal. If there is no copy, use --without-erasure-journal and \
+        "no erasure journal (erasure-journal.json) was found, so erasures after {0} cannot be repeated. Nothing was \
+         restored. Specify a copy of the journal with --erasure-journal. If there is no copy, use --without-erasure-journal and \
          repeat those erasures yourself"
     )]
     NoJournal(String),

@@ -45,6 +45,9 @@ pub struct Header {
     pub objects: ObjectMode,
     /// See [`store::Keyring::installation_id`].
     pub installation: String,
+    /// See [`store::installation::master_key_in_use`]. Earlier versions wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub master_key: Option<String>,
 }
 
 /// The entries of one kind.

@@ -29,7 +29,7 @@ use crate::folders::{self, FOLDERS};
 use crate::manifest::{DatabaseKind, Header, Manifest};
 use crate::postgres_tools;
 use crate::verify::{
-    EntryKind, check_counts, check_database, check_header, classify_entry, unexpected_entry,
+    EntryKind, check_counts, check_database, check_header, check_master_key, classify_entry, unexpected_entry,
 };
 use crate::work::{self, WorkFolder};
 
@@ -94,6 +94,7 @@ pub async fn restore(
     if header.installation != target.keyring.installation_id() {
         return Err(BackupError::ForeignKey);
     }
+    check_master_key(&header, &target.keyring)?;
     check_kind(&header, target)?;
     let journal = load_journal(&header, target).await?;
     let data = &target.config.data;

@@ -28,6 +28,9 @@ pub async fn verify(
     keyring: Option<&Keyring>,
 ) -> Result<Verification, BackupError> {
     let header = Reader::header(path, identities)?;
+    if let Some(keyring) = keyring {
+        check_master_key(&header, keyring)?;
+    }
     let work = tempfile::tempdir().map_err(BackupError::file(&std::env::temp_dir()))?;
     let copy = work.path().join("database");
     let reader = Reader::open(path, identities)?;
@@ -44,6 +47,18 @@ pub async fn verify(
         is_ours: keyring.map(|keyring| checked.is_made_by(keyring)),
         manifest: checked.manifest,
     })
+}
+
+/// Refuses a keyring of the same installation that could not open the restored data.
+pub(crate) fn check_master_key(header: &Header, keyring: &Keyring) -> Result<(), BackupError> {
+    let has_key = header
+        .master_key
+        .as_deref()
+        .is_none_or(|id| keyring.has_master_key(id));
+    match has_key || header.installation != keyring.installation_id() {
+        true => Ok(()),
+        false => Err(BackupError::OlderKey),
+    }
 }
 
 /// Checks a copy of the database against the manifest.

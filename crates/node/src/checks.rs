@@ -217,7 +217,7 @@ pub async fn faces(db: &Db, model: &str) -> Check {
 /// Checks that other users cannot read the master key.
 pub fn keys(config: &DataConfig) -> Check {
     use std::os::unix::fs::PermissionsExt;
-    if config.master_key_command.is_some() {
+    if config.master_key_command().is_some() {
         return Check::ok("keys", "printed by --master-key-command");
     }
     let file = config.master_key_file();

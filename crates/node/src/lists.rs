@@ -494,7 +494,7 @@ fn chosen(settings: &MerchantSettings, name: &String) -> bool {
 }
 
 /// The set in the form that the folder's store requires.
-fn expected_versions(set: &ListSet) -> std::collections::BTreeMap<String, sanctions::store::ListContent> {
+pub fn expected_versions(set: &ListSet) -> std::collections::BTreeMap<String, sanctions::store::ListContent> {
     let wanted = |list: &store::list_sets::ListVersion| sanctions::store::ListContent {
         version: list.version.clone(),
         digest: hex::encode(list.digest),

@@ -509,10 +509,10 @@ impl ListStore {
         let mut line = Vec::new();
         while import::read_line(&mut reader, &mut line).map_err(|e| format!("{name} cannot be read: {e}"))? {
             hash.update(&line);
-            entities.push(serde_json::from_slice(&line).map_err(|_| format!("{name} is damaged"))?);
+            entities.push(serde_json::from_slice(&line).map_err(|_| damaged(&name))?);
         }
         if hex::encode(hash.finalize()) != header.sha256 {
-            return Err(format!("{name} is damaged: its checksum differs"));
+            return Err(damaged(&name));
         }
         let list = List {
             name: header.list.clone(),
@@ -529,6 +529,11 @@ fn read_header(path: &Path) -> std::io::Result<(Header, BufReader<File>)> {
     import::read_line(&mut reader, &mut line)?;
     let header = serde_json::from_slice(&line)?;
     Ok((header, reader))
+}
+
+/// The file differs from what an import wrote.
+fn damaged(name: &str) -> String {
+    format!("{name} is damaged; import the list again with `bonafide lists import FILE`")
 }
 
 fn other_version(name: &str) -> String {

@@ -90,12 +90,12 @@ pub enum RestrictionError {
     NoEndpoints,
     /// A group that does not exist.
     #[error(
-        "endpoints - {0} is unknown; use groups-and-flows, hosted-sessions, verification, applicants or monitoring"
+        "endpoints - {0:?} is unknown; use groups-and-flows, hosted-sessions, verification, applicants or monitoring"
     )]
     UnknownEndpoints(String),
     /// Neither an address nor a network.
     #[error(
-        "addresses - {0} is not an IP address or network, such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32"
+        "addresses - {0:?} is not an IP address or network, such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32"
     )]
     NoAddress(String),
     /// A network with bits outside its prefix, which is often a typing error.
@@ -124,7 +124,7 @@ impl KeyRestrictions {
         networks: impl IntoIterator<Item = &'a str>,
     ) -> Result<Self, RestrictionError> {
         let named = endpoints.into_iter().map(|name| {
-            Endpoints::named(name).ok_or_else(|| RestrictionError::UnknownEndpoints(name.to_owned()))
+            Endpoints::named(name.trim()).ok_or_else(|| RestrictionError::UnknownEndpoints(name.to_owned()))
         });
         let mut endpoints = named.collect::<Result<Vec<_>, _>>()?;
         endpoints.sort_unstable();
@@ -281,16 +281,16 @@ mod tests {
         let everything = || EVERYTHING.into_iter();
         for (endpoints, networks, part) in [
             (vec![], vec![], "at least one"),
-            (vec!["verify"], vec![], "verify is unknown"),
+            (vec!["verify"], vec![], "\"verify\" is unknown"),
             (
                 everything().collect(),
                 vec!["example.com"],
-                "example.com is not an IP address",
+                "\"example.com\" is not an IP address",
             ),
             (
                 everything().collect(),
                 vec!["203.0.113.0/33"],
-                "203.0.113.0/33 is not",
+                "\"203.0.113.0/33\" is not",
             ),
             (everything().collect(), vec![""], "not an IP address"),
             (

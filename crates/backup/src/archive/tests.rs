@@ -11,6 +11,7 @@ fn header() -> Header {
         database: DatabaseKind::Sqlite,
         objects: ObjectMode::Copied,
         installation: "0".into(),
+        master_key: None,
     }
 }
 

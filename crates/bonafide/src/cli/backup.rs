@@ -130,26 +130,34 @@ async fn create(dest: &Path, command: &Create, config: &DataConfig) -> anyhow::R
 
 /// The public keys of the arguments.
 fn recipients(command: &Create) -> anyhow::Result<Vec<Recipient>> {
-    let mut keys = command.recipients.clone();
+    let mut keys: Vec<(String, String)> = command
+        .recipients
+        .iter()
+        .map(|key| ("--recipient".to_owned(), key.clone()))
+        .collect();
     if let Some(file) = &command.recipients_file {
         let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-        let lines = text.lines().map(str::trim);
-        keys.extend(
-            lines
-                .filter(|line| !line.is_empty() && !line.starts_with('#'))
-                .map(str::to_owned),
-        );
+        for (number, line) in text.lines().map(str::trim).enumerate() {
+            if !line.is_empty() && !line.starts_with('#') {
+                keys.push((
+                    format!("{}, line {}", file.display(), number + 1),
+                    line.to_owned(),
+                ));
+            }
+        }
     }
     if keys.is_empty() {
         let fix = "name the public key that the backup is encrypted to with --recipient (age1…); \
                    `bonafide backup generate-key` makes a key pair";
         return Err(Unusable(fix.into()).into());
     }
-    let parse = |key: &String| {
+    let parse = |(place, key): &(String, String)| {
         // A private key that is given by mistake must not appear in a log, so the value is not repeated.
         key.parse::<Recipient>().map_err(|_| {
-            let text = "a --recipient is not an age public key. It begins with age1, and the private key is wrong here";
-            anyhow::Error::from(Unusable(text.into()))
+            let text = format!(
+                "{place} is not an age public key. It begins with age1, and the private key is wrong here"
+            );
+            anyhow::Error::from(Unusable(text))
         })
     };
     keys.iter().map(parse).collect()
@@ -158,7 +166,12 @@ fn recipients(command: &Create) -> anyhow::Result<Vec<Recipient>> {
 async fn verify(file: &Path, identity: &Path, config: &DataConfig) -> anyhow::Result<()> {
     let identities = Identities::read(identity)?;
     // The master key proves who made the backup, but is not needed for the rest.
-    let keyring: Option<Keyring> = data::read_keyring(config).ok();
+    let keyring: Option<Keyring> = match data::read_keyring(config) {
+        Ok(keyring) => Some(keyring),
+        // A key that was named must be usable.
+        Err(error) if config.names_master_key() => return Err(error),
+        Err(_) => None,
+    };
     let verified = backup::verify(file, &identities, keyring.as_ref()).await?;
     let mut summary = summary(&verified.manifest);
     summary["ours"] = json!(verified.is_ours);

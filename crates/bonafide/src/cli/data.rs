@@ -103,13 +103,13 @@ pub(super) async fn existing_keyring(
 /// # Errors
 /// Contains [`Error::NoKeyring`] if there is no key file.
 pub(super) fn read_keyring(config: &DataConfig) -> anyhow::Result<Keyring> {
-    let opened = match &config.master_key_command {
+    let opened = match config.master_key_command() {
         Some(command) => Keyring::parse(&key_command::printed(command)?, key_command::NAME),
         None => Keyring::open(&config.master_key_file()),
     };
     opened.map_err(|error| match error {
         Error::Keyring { path, reason, fix } => {
-            let fix = match config.master_key_command {
+            let fix = match config.master_key_command() {
                 Some(_) => "The command must print this installation's master keys",
                 None => fix,
             };
@@ -137,7 +137,7 @@ fn no_installation(config: &DataConfig) -> anyhow::Error {
 
 /// How messages name the master key.
 pub(super) fn describe_key_source(config: &DataConfig) -> String {
-    match config.master_key_command {
+    match config.master_key_command() {
         Some(_) => key_command::NAME.to_owned(),
         None => config.master_key_file().display().to_string(),
     }

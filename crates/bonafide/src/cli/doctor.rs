@@ -19,13 +19,15 @@ use chain_sources::transport::HttpTransport;
 use clap::Args;
 use faces::FaceEngine;
 use jiff::Timestamp;
+use sanctions::store::ListStore;
 use service::chain_watch;
 use service::checks::{self, Check, State};
 use service::config::{DataConfig, ServeConfig};
 use service::configurations;
 use service::list_set;
+use service::lists::expected_versions;
 use store::list_sets::{self, ListSet};
-use store::{Db, Error, Objects, Schema, durability, installation};
+use store::{Db, Error, Objects, Schema, Scope, attempts, durability, installation, merchants};
 
 use super::data;
 use super::engines::open_models;
@@ -123,14 +125,13 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
 async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
     let data = &config.data;
     let mut found = Vec::new();
-    let set = match database(data, face_model, &mut found).await {
-        Some(db) => {
-            let set = async { list_sets::current(&mut db.read().await?).await };
-            set.await
-        }
-        None => Ok(None),
-    };
-    found.push(objects(data).await);
+    let (mut set, mut has_attempts) = (Ok(None), false);
+    if let Some(db) = database(data, face_model, &mut found).await {
+        set = async { list_sets::current(&mut db.read().await?).await }.await;
+        // Without an answer, a missing folder is only pointed out.
+        has_attempts = any_attempt(&db).await.unwrap_or(false);
+    }
+    found.push(objects(data, has_attempts).await);
     if data.data.is_dir() {
         found.push(checks::disk(&data.data));
     }
@@ -240,18 +241,41 @@ async fn count_unopened_keys(db: &Db, exists: bool) -> Result<u64, Error> {
     Ok(installation::unopened_accounts(&mut db.read().await?).await?.0)
 }
 
+/// Whether any account has attempts, whose files are in the object store.
+async fn any_attempt(db: &Db) -> Result<bool, Error> {
+    let mut conn = db.read().await?;
+    for merchant_id in merchants::ids(&mut conn).await? {
+        for sandbox in [false, true] {
+            let scope = Scope { merchant_id, sandbox };
+            if attempts::newest_at(&mut conn, scope).await?.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// Checks the object store. It does not create a missing folder.
-async fn objects(data: &DataConfig) -> Check {
+async fn objects(data: &DataConfig, has_attempts: bool) -> Check {
     let url = data.objects_url();
     if let Some(folder) = url.strip_prefix("file:")
         && !Path::new(folder).is_dir()
     {
-        return Check::attention(
-            "objects",
-            format!(
-                "there is no folder {folder}: the first start makes it. If there should be one, mount its volume"
+        return match has_attempts {
+            true => Check::bad(
+                "objects",
+                format!(
+                    "there is no folder {folder}, but the database has attempts, whose files belong there. Mount its volume, correct \
+                     --objects, or restore the folder from a backup"
+                ),
             ),
-        );
+            false => Check::attention(
+                "objects",
+                format!(
+                    "there is no folder {folder}: the first start makes it. If there should be one, mount its volume"
+                ),
+            ),
+        };
     }
     match Objects::open(&url, &[]) {
         Ok(objects) => checks::objects(&objects, &url).await,
@@ -276,7 +300,15 @@ fn lists(data: &DataConfig, set: Result<Option<ListSet>, Error>) -> Check {
             }
             // Other lists in the folder are not in use.
             folder.retain(|list| set.lists.contains_key(&list.list));
-            checks::lists(Ok(folder), data.list_unchanged_imports)
+            let found = checks::lists(Ok(folder), data.list_unchanged_imports);
+            // Servers load whole lists, so damage in their entries counts too.
+            let loads = |store: ListStore| store.load_exactly(&expected_versions(&set)).map(drop);
+            match data.list_store().map(loads) {
+                Ok(Err(error)) if found.state != State::Bad => {
+                    Check::bad("lists", format!("every verification is refused: {error}"))
+                }
+                _ => found,
+            }
         }
         (Some(_), Ok(_)) => checks::lists(Ok(Vec::new()), data.list_unchanged_imports),
         (_, folder) => checks::lists(folder, data.list_unchanged_imports),

@@ -45,9 +45,17 @@ enum Action {
         json: bool,
     },
     /// Approve an account for live access.
-    Approve { id: Uuid },
+    Approve {
+        /// The merchant's id.
+        #[arg(value_parser = merchant_id)]
+        id: Uuid,
+    },
     /// Suspend an account.
-    Suspend { id: Uuid },
+    Suspend {
+        /// The merchant's id.
+        #[arg(value_parser = merchant_id)]
+        id: Uuid,
+    },
     /// Manage the API keys of an account.
     Keys {
         #[command(subcommand)]
@@ -57,12 +65,18 @@ enum Action {
     /// `@logo.png`. An empty value removes the setting. Example: `brandColor=#0a7
     /// allowedOrigins=https://shop.example`.
     Set {
+        /// The merchant's id.
+        #[arg(value_parser = merchant_id)]
         id: Uuid,
         #[arg(required = true)]
         settings: Vec<String>,
     },
     /// Show an account with its settings as JSON, including the names of settings that cannot be read.
-    Show { id: Uuid },
+    Show {
+        /// The merchant's id.
+        #[arg(value_parser = merchant_id)]
+        id: Uuid,
+    },
     /// List all accounts.
     List,
 }
@@ -70,21 +84,31 @@ enum Action {
 #[derive(Subcommand)]
 enum KeysAction {
     /// List an account's keys and their restrictions as JSON, one key per line.
-    List { id: Uuid },
+    List {
+        /// The merchant's id.
+        #[arg(value_parser = merchant_id)]
+        id: Uuid,
+    },
     /// Create new secrets for an account's live and sandbox keys, or for one key.
     Rotate {
+        /// The merchant's id.
+        #[arg(value_parser = merchant_id)]
         id: Uuid,
         /// Rotate only this key. Required if the account has several keys of one mode.
         #[arg(long)]
         key: Option<String>,
         /// The grace period in hours (0 to 168), during which the previous secrets still work. With 0, they stop
         /// working immediately.
-        #[arg(long, default_value_t = 24)]
+        #[arg(long, default_value_t = 24, allow_negative_numbers = true)]
+        #[arg(value_parser = clap::value_parser!(u16).range(0..=i64::from(GraceHours::MOST)))]
         grace_hours: u16,
     },
     /// Restrict a key to endpoints and IP addresses. An omitted option keeps its part of the earlier restrictions.
     Restrict {
+        /// The merchant's id.
+        #[arg(value_parser = merchant_id)]
         id: Uuid,
+        /// The API key (`bf_live_…` or `bf_test_…`), not its secret.
         key: String,
         /// Allow only these endpoints: `groups-and-flows`, `hosted-sessions`, `verification`, `applicants`,
         /// `monitoring`. Separate several by commas.
@@ -189,7 +213,7 @@ async fn keys(db: &store::Db, action: KeysAction) -> anyhow::Result<()> {
                 None => active_keys(db, id).await?,
             };
             if keys.is_empty() {
-                bail!("no such merchant, or it has no keys: {id}");
+                bail!("the merchant {id} has no active keys; the portal creates them under API keys");
             }
             let of_mode = |sandbox| keys.iter().filter(|key| key.sandbox == sandbox).count();
             if of_mode(false) > 1 || of_mode(true) > 1 {
@@ -223,8 +247,17 @@ async fn keys(db: &store::Db, action: KeysAction) -> anyhow::Result<()> {
     }
 }
 
+/// Parses a merchant's id.
+fn merchant_id(text: &str) -> Result<Uuid, String> {
+    text.parse()
+        .map_err(|_| "it is not a merchant's id; `bonafide merchant list` shows them".to_owned())
+}
+
 /// The keys of an account that work.
 async fn active_keys(db: &store::Db, id: Uuid) -> anyhow::Result<Vec<Credential>> {
+    if merchants::get(&mut db.read().await?, id).await?.is_none() {
+        bail!("no such merchant: {id}");
+    }
     let mut keys = credentials::list(&mut db.read().await?, id).await?;
     keys.retain(|key| key.revoked_at.is_none());
     Ok(keys)

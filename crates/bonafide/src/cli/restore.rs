@@ -1,7 +1,7 @@
 //! `bonafide restore` and `bonafide repeat-erasures`: restore a backup, and keep erased people erased. The crate
 //! `backup` does the work.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
@@ -49,7 +49,7 @@ pub(super) fn run(command: &Restore) -> anyhow::Result<()> {
     block_on(async {
         let objects = Objects::open(&config.objects_url(), &[])?;
         let journal = match &command.erasure_journal {
-            Some(url) => JournalSource::Copy(Objects::open(url, &[])?),
+            Some(url) => JournalSource::Copy(open_journal(url)?),
             None if command.without_erasure_journal => JournalSource::BackupOnly,
             None => JournalSource::ObjectStore,
         };
@@ -88,6 +88,16 @@ pub(super) fn run(command: &Restore) -> anyhow::Result<()> {
         });
         print_line(&summary.to_string())
     })
+}
+
+/// Opens the object store of `--erasure-journal`. A missing folder is not created.
+fn open_journal(url: &str) -> anyhow::Result<Objects> {
+    if let Some(folder) = url.strip_prefix("file:")
+        && !Path::new(folder).is_dir()
+    {
+        bail!("--erasure-journal: the folder {folder} does not exist. Nothing was restored");
+    }
+    Ok(Objects::open(url, &[])?)
 }
 
 /// Applies the erasure journal to the database as it is.

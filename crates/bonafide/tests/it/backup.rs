@@ -326,6 +326,71 @@ on_both!(a_listed_object_is_missed_where_nobody_kept_it, |backend| {
 });
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_older_master_key_is_refused_before_anything_is_written() {
+    let (server, _) = Server::demo(Backend::Sqlite, &[]).await;
+    let key_file = server.dir.path().join("master.key");
+    let old = std::fs::read(&key_file).unwrap();
+    server.bonafide(&["keys", "rotate"]);
+    let server = server.kill_and_restart(&["--demo"]);
+    server.bonafide(&["keys", "rewrap", "--force"]);
+    let backup = back_up(&server, &[]);
+    let journal = journal_of(&server);
+    let place = Place::new(&server, Backend::Sqlite).await;
+    let key = place.dir.path().join("master.key");
+    let current = std::fs::read(&key).unwrap();
+    std::fs::write(&key, old).unwrap();
+    let refused = place.refusal(&backup, &[&journal]);
+    assert!(refused.contains("older copy"), "{refused}");
+    let verify = |key: &Path| {
+        let arguments = ["backup", "verify", backup.file.to_str().unwrap(), "--identity"];
+        let arguments = [
+            &arguments[..],
+            &[backup.identity.to_str().unwrap(), "--master-key"],
+        ]
+        .concat();
+        let output = server.try_bonafide(&[&arguments[..], &[key.to_str().unwrap()]].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.success(), said)
+    };
+    let (is_good, said) = verify(&key);
+    assert!(!is_good && said.contains("older copy"), "{said}");
+    let (is_good, said) = verify(&place.dir.path().join("none"));
+    assert!(
+        !is_good && said.contains("none"),
+        "a named file must exist: {said}"
+    );
+
+    std::fs::write(&key, current).unwrap();
+    assert!(verify(&key).0);
+    let nowhere = place.dir.path().join("nowhere");
+    let refused = place.refusal(
+        &backup,
+        &["--erasure-journal", &format!("file:{}", nowhere.display())],
+    );
+    assert!(refused.contains("does not exist"), "{refused}");
+    place.restore(&backup, &[&journal]);
+    place.serve();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_makes_no_file_in_place_of_a_folder() {
+    let (server, _) = Server::demo(Backend::Sqlite, &[]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let key = server.bonafide(&["backup", "generate-key"]);
+    let (_, public) = key.lines().next().unwrap().rsplit_once(' ').unwrap();
+    for missing in ["backups", "missing/backup.age"] {
+        let dest = folder.path().join(missing);
+        let refused = server.try_bonafide(&["backup", dest.to_str().unwrap(), "--recipient", public]);
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            !refused.status.success() && said.contains("does not exist"),
+            "{said}"
+        );
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_restored_is_refused_before_anything_is_written() {
     let (server, _) = Server::demo(Backend::Sqlite, &[]).await;
     let mut backup = back_up(&server, &[]);

@@ -8,6 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::harness::{Backend, Server, database, eventually, on_both, program};
+use crate::verify::{specimen, verify};
 
 fn key(dir: &Path) -> std::path::PathBuf {
     dir.join("master.key")
@@ -455,3 +456,39 @@ on_both!(a_command_prints_the_master_key, |backend| {
         assert!(!said.contains("hash_root"), "{command}: {said}");
     }
 });
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_sees_damaged_lists_and_lost_files() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "ada"}));
+    assert_eq!(verify(&server, &demo, form).await.0, 200);
+    let (dir, url) = server.stop();
+    let line = |name: &str| {
+        let (_, said) = command(dir.path(), &url, &["doctor"]);
+        let found = said.lines().find(|line| line.contains(name)).map(str::to_owned);
+        found.unwrap_or_else(|| panic!("{name}: {said}"))
+    };
+    assert!(line(" lists ").starts_with("ok"), "{}", line(" lists "));
+    assert!(line(" objects ").starts_with("ok"), "{}", line(" objects "));
+
+    let lists = std::fs::read_dir(dir.path().join("lists")).unwrap();
+    let list = lists
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.to_string_lossy().ends_with(".list.jsonl"))
+        .unwrap();
+    let mut text = std::fs::read(&list).unwrap();
+    text.extend_from_slice(b"junk\n");
+    std::fs::write(&list, text).unwrap();
+    let found = line(" lists ");
+    assert!(
+        found.starts_with("BAD") && found.contains("lists import FILE"),
+        "{found}"
+    );
+
+    std::fs::remove_dir_all(dir.path().join("objects")).unwrap();
+    let found = line(" objects ");
+    assert!(
+        found.starts_with("BAD") && found.contains("has attempts"),
+        "{found}"
+    );
+}

@@ -163,13 +163,13 @@ on_both!(a_key_may_do_only_what_it_is_restricted_to, |backend| {
     // Input that cannot be meant is shown again with the reason, and changes nothing.
     for (form, reason) in [
         (vec![], "choose at least one"),
-        (vec![("endpoints", "everything")], "everything is unknown"),
+        (vec![("endpoints", "everything")], " is unknown; use"),
         (
             vec![
                 ("endpoints", "applicants"),
                 ("addresses", "127.0.0.1\nexample.com"),
             ],
-            "example.com is not an IP address",
+            "is not an IP address",
         ),
         (
             vec![("endpoints", "applicants"), ("addresses", "127.0.0.1/8")],
