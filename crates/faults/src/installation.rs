@@ -155,7 +155,15 @@ impl Installation {
         // Only the first node makes the account; without limits, the load decides how many requests come.
         match number {
             0 => command.arg("--demo"),
-            _ => command.args(["--rate-verify", "0", "--rate-reads", "0", "--rate-writes", "0"]),
+            _ => {
+                let unlimited = [
+                    "--rate-verify",
+                    "--rate-reads",
+                    "--rate-writes",
+                    "--rate-exchange",
+                ];
+                command.args(unlimited.iter().flat_map(|limit| [limit, "0"]))
+            }
         };
         command.stdout(Stdio::null()).stderr(log).kill_on_drop(true);
         *node.child.lock().await = Some(command.spawn()?);

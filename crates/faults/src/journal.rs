@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rand::seq::IteratorRandom as _;
 use serde_json::{Value, json};
 
 use crate::faults::Fault;
@@ -43,12 +44,49 @@ impl fmt::Display for Failure {
 }
 
 /// A Group that was acknowledged, with what was acknowledged of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// Its last acknowledged description.
-    pub(crate) description: String,
+    /// The number of its last acknowledged change; 0 before the first.
+    pub(crate) version: u32,
     /// The person who was verified in it.
     pub(crate) verified: Option<Verified>,
+}
+
+impl Group {
+    /// A Group as it is created.
+    pub(crate) fn new() -> Group {
+        Group::default()
+    }
+
+    /// Its description.
+    pub(crate) fn description(&self) -> String {
+        format!("v{}", self.version)
+    }
+
+    /// The version that a description states.
+    pub(crate) fn version_of(description: &str) -> Option<u32> {
+        description.strip_prefix('v')?.parse().ok()
+    }
+}
+
+/// A hosted session whose result was acknowledged as final.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ended {
+    /// The applicant's `externalUserId`.
+    pub(crate) user: String,
+    /// The session as it was read: `success`, `failed` or `expired`.
+    pub(crate) poll: Value,
+}
+
+/// Everything that clients were told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Acknowledged {
+    /// The Groups by ID.
+    pub(crate) groups: BTreeMap<String, Group>,
+    /// The ended hosted sessions by ID.
+    pub(crate) ended: BTreeMap<String, Ended>,
+    /// The hosted sessions that nobody finishes, by ID, with the time when they began.
+    pub(crate) left: BTreeMap<String, Instant>,
 }
 
 /// An acknowledged verification.
@@ -77,11 +115,21 @@ struct Window {
 
 #[derive(Default)]
 struct Entries {
-    groups: BTreeMap<String, Group>,
+    acknowledged: Acknowledged,
     failed: Vec<Failed>,
     windows: Vec<Window>,
     requests: BTreeMap<&'static str, u64>,
     file: Option<File>,
+}
+
+impl Entries {
+    /// Writes a line to the file, with the time.
+    fn write(&mut self, mut line: Value) {
+        line["at"] = json!(jiff::Timestamp::now().to_string());
+        if let Some(file) = &mut self.file {
+            let _ = writeln!(file, "{line}");
+        }
+    }
 }
 
 /// The record of a run.
@@ -110,15 +158,29 @@ impl Journal {
         let mut entries = self.entries();
         *entries.requests.entry(request).or_default() += 1;
         let Some((id, group)) = changed else { return };
-        let line: Value = json!({
-            "at": jiff::Timestamp::now().to_string(), "request": request, "group": id,
-            "description": group.description,
+        entries.write(json!({
+            "request": request, "group": id, "description": group.description(),
             "verified": group.verified.as_ref().map(|verified| &verified.user),
-        });
-        if let Some(file) = &mut entries.file {
-            let _ = writeln!(file, "{line}");
-        }
-        entries.groups.insert(id.to_owned(), group);
+        }));
+        entries.acknowledged.groups.insert(id.to_owned(), group);
+    }
+
+    /// Records a hosted session that nobody will finish.
+    pub(crate) fn left(&self, session: &str) {
+        let mut entries = self.entries();
+        entries.write(json!({"left": session}));
+        entries
+            .acknowledged
+            .left
+            .insert(session.to_owned(), Instant::now());
+    }
+
+    /// Records the final result of a hosted session.
+    pub(crate) fn ended(&self, session: &str, ended: Ended) {
+        let mut entries = self.entries();
+        entries.write(json!({"session": session, "status": ended.poll["status"]}));
+        entries.acknowledged.left.remove(session);
+        entries.acknowledged.ended.insert(session.to_owned(), ended);
     }
 
     /// Records a failed request.
@@ -137,9 +199,24 @@ impl Journal {
         self.entries().windows.push(Window { fault, from, to });
     }
 
-    /// The acknowledged state of each Group, by ID.
-    pub(crate) fn groups(&self) -> BTreeMap<String, Group> {
-        self.entries().groups.clone()
+    /// A hosted session that has ended, any of them.
+    pub(crate) fn any_ended(&self) -> Option<(String, Ended)> {
+        let entries = self.entries();
+        let any = entries.acknowledged.ended.iter().choose(&mut rand::rng())?;
+        Some((any.0.clone(), any.1.clone()))
+    }
+
+    /// A hosted session that was left at least so long ago.
+    pub(crate) fn left_for(&self, time: Duration) -> Option<String> {
+        let entries = self.entries();
+        let mut left = entries.acknowledged.left.iter();
+        left.find(|(_, begun)| begun.elapsed() > time)
+            .map(|(session, _)| session.clone())
+    }
+
+    /// Everything that was acknowledged so far.
+    pub(crate) fn acknowledged(&self) -> Acknowledged {
+        self.entries().acknowledged.clone()
     }
 
     /// Every failure that no fault explains.

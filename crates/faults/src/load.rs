@@ -1,27 +1,20 @@
-//! Clients that write, read back and verify, on any node. Each repeats a request until it is answered, with
-//! the same `Idempotency-Key`, as an integrator should.
+//! The clients of a run: they write, read back and verify, on any node. Each repeats a request until it is
+//! answered, with the same `Idempotency-Key`, as an integrator should. It breaks nothing;
+//! [`crate::faults`] does.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context as _, ensure};
-use rand::RngExt as _;
-use reqwest::multipart::{Form, Part};
+use anyhow::Context as _;
 use reqwest::{Method, RequestBuilder};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use crate::client::{Client, key};
 use crate::installation::Installation;
 use crate::journal::{Failure, Group, Journal, Verified};
-
-/// A request that was not answered for so long is a fault of the installation.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// Pause before a failed request is repeated.
-const PAUSE: Duration = Duration::from_millis(300);
+use crate::specimens::{self, Person};
 
 /// The running clients.
 pub(crate) struct Load {
@@ -29,29 +22,12 @@ pub(crate) struct Load {
     clients: JoinSet<anyhow::Result<()>>,
 }
 
-/// One of the specimens that pass.
-#[derive(Clone, Deserialize)]
-struct Specimen {
-    name: String,
-    expect: String,
-    flow: String,
-    fields: BTreeMap<String, String>,
-    files: BTreeMap<String, String>,
-}
-
 /// What all clients share.
-struct Shared {
-    installation: Arc<Installation>,
-    journal: Arc<Journal>,
-    stop: Arc<AtomicBool>,
+pub(crate) struct Shared {
+    pub(crate) client: Client,
     people: Vec<Person>,
+    pub(crate) failing: Person,
     next_person: AtomicUsize,
-}
-
-/// A specimen with its files.
-struct Person {
-    specimen: Specimen,
-    files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Load {
@@ -61,31 +37,26 @@ impl Load {
         journal: &Arc<Journal>,
         clients: usize,
     ) -> anyhow::Result<Load> {
-        let stop = Arc::new(AtomicBool::new(false));
+        let folder = installation.demo("specimens").as_ref();
         let shared = Arc::new(Shared {
-            installation: Arc::clone(installation),
-            journal: Arc::clone(journal),
-            stop: Arc::clone(&stop),
-            people: people(installation.demo("specimens").as_ref())?,
+            client: Client {
+                installation: Arc::clone(installation),
+                journal: Arc::clone(journal),
+            },
+            people: specimens::passing(folder)?,
+            failing: specimens::failing(folder)?,
             next_person: AtomicUsize::new(0),
         });
         // The engines start with the first file, which no fault should meet.
         let warm = shared.new_group("warm", 0).await?;
-        shared
-            .verify(
-                &warm,
-                Group {
-                    description: "v0".into(),
-                    verified: None,
-                },
-            )
-            .await?;
+        shared.verify(&warm, Group::new()).await?;
         let mut set = JoinSet::new();
+        let stop = Arc::new(AtomicBool::new(false));
         for client in 0..clients {
-            let shared = Arc::clone(&shared);
+            let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
             set.spawn(async move {
                 let mut number = 0;
-                while !shared.stop.load(Ordering::Relaxed) {
+                while !stop.load(Ordering::Relaxed) {
                     number += 1;
                     shared.round(client, number).await?;
                 }
@@ -105,174 +76,121 @@ impl Load {
     }
 }
 
-/// The specimens that pass, one for each face.
-fn people(folder: &Path) -> anyhow::Result<Vec<Person>> {
-    let index =
-        std::fs::read(folder.join("index.json")).context("specimens are missing: run `make specimens`")?;
-    let all: Vec<Specimen> = serde_json::from_slice(&index)?;
-    let mut people = Vec::new();
-    for specimen in all {
-        // Flows with live capture accept no files.
-        if specimen.expect != "pass" || specimen.flow == "liveness" {
-            continue;
-        }
-        let files = specimen
-            .files
-            .iter()
-            .map(|(field, file)| Ok((field.clone(), std::fs::read(folder.join(file))?)))
-            .collect::<anyhow::Result<_>>()?;
-        people.push(Person { specimen, files });
-    }
-    ensure!(!people.is_empty(), "no specimen passes");
-    Ok(people)
-}
-
 impl Shared {
     /// Makes a Group, reads it, changes it, and sometimes verifies a person in it.
     async fn round(&self, client: usize, number: u64) -> anyhow::Result<()> {
         let id = self.new_group(&format!("client {client}"), number).await?;
-        let mut group = Group {
-            description: "v0".into(),
-            verified: None,
-        };
+        let mut group = Group::new();
         for version in 1..=3 {
-            let description = format!("v{version}");
-            let body = json!({ "description": description });
+            group.version = version;
+            let body = json!({ "description": group.description() });
             let path = format!("/v2/public/groups/{id}");
             let put = |request: RequestBuilder| request.json(&body);
-            self.send("change", Method::PUT, &path, put).await?;
-            group.description = description;
-            self.journal.answered("change", Some((&id, group.clone())));
-            let read = self.send("read", Method::GET, &path, |request| request).await?;
-            self.journal.answered("read", None);
-            if read["description"] != json!(group.description) {
+            self.client.send("change", Method::PUT, &path, put).await?;
+            self.journal().answered("change", Some((&id, group.clone())));
+            let read = self
+                .client
+                .send("read", Method::GET, &path, |request| request)
+                .await?;
+            self.journal().answered("read", None);
+            if read["description"] != json!(group.description()) {
                 let found = format!(
                     "{} instead of {} after its acknowledgement",
-                    read["description"], group.description
+                    read["description"],
+                    group.description()
                 );
-                self.journal.failed("read", Instant::now(), Failure::Wrong(found));
+                self.journal()
+                    .failed("read", Instant::now(), Failure::Wrong(found));
             }
         }
-        if number.is_multiple_of(4) {
-            self.verify(&id, group).await?;
+        match number % 8 {
+            4 => self.verify(&id, group).await,
+            0 => self.hosted(&id, group, number / 8).await,
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.client.journal
+    }
+
+    /// The ID of a demo Flow.
+    pub(crate) fn flow(&self, name: &str) -> anyhow::Result<&str> {
+        let flow = self.client.installation.demo["flows"][name].as_str();
+        flow.with_context(|| format!("no Flow {name}"))
+    }
+
+    /// The next specimen that passes.
+    pub(crate) fn next_person(&self) -> &Person {
+        let next = self.next_person.fetch_add(1, Ordering::Relaxed);
+        &self.people[next % self.people.len()]
     }
 
     /// Makes a Group with the Flows of all specimens. Returns its ID.
     async fn new_group(&self, client: &str, number: u64) -> anyhow::Result<String> {
-        let flows: Vec<&Value> = self.installation.demo["flows"]
+        let flows: Vec<&Value> = self.client.installation.demo["flows"]
             .as_object()
             .context("no Flows")?
             .values()
             .collect();
-        let body =
-            json!({"name": format!("{client} number {number}"), "description": "v0", "flowIds": flows});
+        let group = Group::new();
+        let body = json!({
+            "name": format!("{client} number {number}"), "description": group.description(), "flowIds": flows,
+        });
         let key = key();
         let post = |request: RequestBuilder| request.header("Idempotency-Key", &key).json(&body);
         let made = self
+            .client
             .send("group", Method::POST, "/v2/public/groups", post)
             .await?;
         let id = made["groupId"].as_str().context("a Group without an ID")?;
-        let group = Group {
-            description: "v0".into(),
-            verified: None,
-        };
-        self.journal.answered("group", Some((id, group)));
+        self.journal().answered("group", Some((id, group)));
         Ok(id.to_owned())
     }
 
     /// Verifies the next person in a Group.
-    async fn verify(&self, id: &str, mut group: Group) -> anyhow::Result<()> {
-        let next = self.next_person.fetch_add(1, Ordering::Relaxed) % self.people.len();
-        let Person { specimen, files } = &self.people[next];
-        let user = format!("faults-{}", specimen.name);
-        let flow = self.installation.demo["flows"][&specimen.flow]
-            .as_str()
-            .context("no such Flow")?;
+    async fn verify(&self, id: &str, group: Group) -> anyhow::Result<()> {
+        let person = self.next_person();
+        let user = format!("faults-{}", person.specimen.name);
+        let flow = self.flow(&person.specimen.flow)?;
         let key = key();
+        let own = [
+            ("externalUserId", user.as_str()),
+            ("flowId", flow),
+            ("groupingId", id),
+        ];
         let post = |request: RequestBuilder| {
-            let mut form = Form::new();
-            let own = [
-                ("externalUserId", user.as_str()),
-                ("flowId", flow),
-                ("groupingId", id),
-            ];
-            let fields = specimen
-                .fields
-                .iter()
-                .map(|(name, value)| (name.as_str(), value.as_str()));
-            let fields: BTreeMap<&str, &str> = fields.chain(own).collect();
-            for (name, value) in fields {
-                form = form.text(name.to_owned(), value.to_owned());
-            }
-            for (name, file) in files {
-                form = form.part(name.clone(), Part::bytes(file.clone()).file_name("x.jpg"));
-            }
-            request.header("Idempotency-Key", &key).multipart(form)
+            request
+                .header("Idempotency-Key", &key)
+                .multipart(person.form(&own))
         };
-        let body = self.send("verify", Method::POST, "/v2/idv/verify", post).await?;
-        match (&body["success"], body["facemap_id"].as_str()) {
-            (Value::Bool(true), Some(facemap)) => {
-                group.verified = Some(Verified {
-                    user,
-                    facemap: facemap.to_owned(),
-                });
-                self.journal.answered("verify", Some((id, group)));
-            }
-            _ => self.journal.failed(
-                "verify",
-                Instant::now(),
-                Failure::Wrong(format!("{user} does not pass: {body}")),
-            ),
-        }
+        let body = self
+            .client
+            .send("verify", Method::POST, "/v2/idv/verify", post)
+            .await?;
+        self.verified("verify", id, group, user, &body);
         Ok(())
     }
 
-    /// Sends a request to any node until it is answered.
-    async fn send(
+    /// Records an answered verification that must have passed. Returns whether it did.
+    pub(crate) fn verified(
         &self,
-        what: &'static str,
-        method: Method,
-        path: &str,
-        with: impl Fn(RequestBuilder) -> RequestBuilder,
-    ) -> anyhow::Result<Value> {
-        let begun = Instant::now();
-        let Installation { nodes, http, .. } = &*self.installation;
-        loop {
-            let node = &nodes[rand::rng().random_range(0..nodes.len())];
-            let from = Instant::now();
-            let request = http
-                .request(method.clone(), format!("{}{path}", node.base()))
-                .basic_auth(
-                    self.installation.demo("apiKey"),
-                    Some(self.installation.demo("secret")),
-                );
-            let answer = async {
-                let answer = with(request).send().await?;
-                Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.text().await?))
-            };
-            let failure = match answer.await {
-                Ok((200..=299, text)) => return Ok(serde_json::from_str(&text)?),
-                Ok((503, _)) => Failure::Unavailable,
-                Ok((409, text))
-                    if text.contains("still being carried out") || text.contains("has taken over") =>
-                {
-                    Failure::Leased
-                }
-                Ok((status, text)) => Failure::Wrong(format!("{status} {text}")),
-                Err(_) => Failure::Broken,
-            };
-            let is_wrong = matches!(failure, Failure::Wrong(_));
-            self.journal.failed(what, from, failure);
-            ensure!(!is_wrong, "{what}: a wrong answer");
-            ensure!(begun.elapsed() < PATIENCE, "{what}: no answer for {PATIENCE:?}");
-            tokio::time::sleep(PAUSE).await;
-        }
+        request: &'static str,
+        id: &str,
+        mut group: Group,
+        user: String,
+        body: &Value,
+    ) -> bool {
+        let (true, Some(facemap)) = (body["success"] == json!(true), body["facemap_id"].as_str()) else {
+            let failure = Failure::Wrong(format!("{user} does not pass: {body}"));
+            self.journal().failed(request, Instant::now(), failure);
+            return false;
+        };
+        group.verified = Some(Verified {
+            user,
+            facemap: facemap.to_owned(),
+        });
+        self.journal().answered(request, Some((id, group)));
+        true
     }
-}
-
-/// An `Idempotency-Key` that no other request has.
-fn key() -> String {
-    format!("{:032x}", rand::rng().random::<u128>())
 }

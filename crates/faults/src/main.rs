@@ -11,12 +11,17 @@
 )]
 
 mod check;
+mod client;
 mod faults;
+mod hosted;
 mod installation;
 mod journal;
 mod load;
+mod objects;
+mod portal;
 mod postgres;
 mod proxy;
+mod specimens;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +30,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use clap::Parser;
 
+use crate::check::{Expected, Report};
 use crate::faults::Fault;
 use crate::installation::{Database, Installation};
 use crate::journal::Journal;
@@ -94,13 +100,24 @@ async fn main() -> anyhow::Result<()> {
     load.stop().await?;
 
     installation.restart_all().await?;
-    let mut faults_found = journal.violations();
-    faults_found.extend(check::check(&installation, &journal).await?);
+    let expected = Expected::exactly(&journal.acknowledged());
+    finish(&installation, &journal, &expected).await
+}
+
+/// Checks an installation, and prints everything that was found. Fails if anything is wrong.
+async fn finish(installation: &Installation, journal: &Journal, expected: &Expected) -> anyhow::Result<()> {
+    let mut report = check::check(installation, expected).await?;
+    objects::check(installation, expected, &mut report).await?;
     println!("{}", journal.summary());
-    for found in &faults_found {
-        println!("WRONG  {found}");
+    println!("found as acknowledged: {}", Report::counts(&report.found));
+    if !expected.is_exact {
+        println!("acknowledged later, and lost: {}", Report::counts(&report.lost));
     }
-    ensure!(faults_found.is_empty(), "{} violations", faults_found.len());
+    let wrong: Vec<String> = journal.violations().into_iter().chain(report.wrong).collect();
+    for wrong in &wrong {
+        println!("WRONG  {wrong}");
+    }
+    ensure!(wrong.is_empty(), "{} violations", wrong.len());
     println!("nothing lost, nothing doubled, no wrong answer");
     Ok(())
 }

@@ -1,0 +1,130 @@
+//! A client of the API that repeats each request on any node until it is answered, as an integrator should. It
+//! records every failure in the journal, and never decides whether a fault excuses it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use rand::RngExt as _;
+use reqwest::{Method, RequestBuilder};
+use serde_json::Value;
+
+use crate::installation::Installation;
+use crate::journal::{Failure, Journal};
+
+/// A request that was not answered for so long is a fault of the installation.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// Pause before a failed request is repeated.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// How a request is authenticated.
+#[derive(Clone, Copy)]
+pub(crate) enum Credentials<'a> {
+    /// The account's key.
+    Account,
+    /// A hosted session's access token.
+    Session(&'a str),
+    /// None.
+    Nothing,
+}
+
+/// A request's kind and target.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    /// What it is, for the journal.
+    pub(crate) what: &'static str,
+    pub(crate) method: &'a Method,
+    pub(crate) path: &'a str,
+    pub(crate) credentials: Credentials<'a>,
+}
+
+/// The answer to a request that was repeated until there was one.
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+}
+
+/// The client.
+pub(crate) struct Client {
+    pub(crate) installation: Arc<Installation>,
+    pub(crate) journal: Arc<Journal>,
+}
+
+impl Client {
+    /// Sends a request of the account until it is answered 2xx.
+    pub(crate) async fn send(
+        &self,
+        what: &'static str,
+        method: Method,
+        path: &str,
+        with: impl Fn(RequestBuilder) -> RequestBuilder,
+    ) -> anyhow::Result<Value> {
+        let request = Request {
+            what,
+            method: &method,
+            path,
+            credentials: Credentials::Account,
+        };
+        Ok(self
+            .send_until(request, |status, _| status < 300, with)
+            .await?
+            .body)
+    }
+
+    /// Sends a request until it is answered with a status that `accepts` accepts; it is also given whether
+    /// an earlier try may have been carried out.
+    pub(crate) async fn send_until(
+        &self,
+        request: Request<'_>,
+        accepts: impl Fn(u16, bool) -> bool,
+        with: impl Fn(RequestBuilder) -> RequestBuilder,
+    ) -> anyhow::Result<Answered> {
+        let begun = Instant::now();
+        let Installation { nodes, http, .. } = &*self.installation;
+        let mut is_repeated = false;
+        loop {
+            let node = &nodes[rand::rng().random_range(0..nodes.len())];
+            let from = Instant::now();
+            let url = format!("{}{}", node.base(), request.path);
+            let sent = http.request(request.method.clone(), url);
+            let sent = match request.credentials {
+                Credentials::Account => sent.basic_auth(
+                    self.installation.demo("apiKey"),
+                    Some(self.installation.demo("secret")),
+                ),
+                Credentials::Session(token) => sent.bearer_auth(token),
+                Credentials::Nothing => sent,
+            };
+            let answer = async {
+                let answer = with(sent).send().await?;
+                Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.text().await?))
+            };
+            let failure = match answer.await {
+                Ok((status, text)) if accepts(status, is_repeated) => {
+                    let body = serde_json::from_str(&text)?;
+                    return Ok(Answered { status, body });
+                }
+                Ok((503, _)) => Failure::Unavailable,
+                Ok((409, text))
+                    if text.contains("still being carried out") || text.contains("has taken over") =>
+                {
+                    Failure::Leased
+                }
+                Ok((status, text)) => Failure::Wrong(format!("{status} {text}")),
+                Err(_) => Failure::Broken,
+            };
+            // A 503 may also follow a COMMIT whose answer was lost.
+            is_repeated = true;
+            let (what, is_wrong) = (request.what, matches!(failure, Failure::Wrong(_)));
+            self.journal.failed(what, from, failure);
+            ensure!(!is_wrong, "{what}: a wrong answer");
+            ensure!(begun.elapsed() < PATIENCE, "{what}: no answer for {PATIENCE:?}");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// An `Idempotency-Key` that no other request has.
+pub(crate) fn key() -> String {
+    format!("{:032x}", rand::rng().random::<u128>())
+}
