@@ -25,12 +25,13 @@ export async function specimen(name) {
 /**
  * Starts a server. It trusts forwarded addresses from this machine, so that a test can come from any country.
  * @param {string[]} more further arguments of `serve`
+ * @param {number} port by default a free one
  */
-export async function startServer(more = []) {
+export async function startServer(more = [], port = 0) {
   const data = await mkdtemp(join(tmpdir(), "bonafide-web-"));
   const child = spawn(
     program,
-    ["serve", "--demo", "--data", data, "--listen", "127.0.0.1:0", "--specimens", specimensFolder,
+    ["serve", "--demo", "--data", data, "--listen", `127.0.0.1:${port}`, "--specimens", specimensFolder,
       "--models", join(root, "models"), "--engines-on-demand", "--trusted-proxies", "127.0.0.1", ...more],
     { cwd: root, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, RUST_LOG: "debug,hyper=info,sqlx=info,h2=info" } },
   );

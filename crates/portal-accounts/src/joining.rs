@@ -14,7 +14,7 @@ use service::{App, operations};
 use store::invitations::{self, Invitation, InvitationToken, Kind, Purpose};
 use store::portal_sessions;
 use store::staff::{self, NewStaff, StaffMember};
-use store::{Db, Error, Tx, merchants, staff_devices};
+use store::{Db, Error, Tx, merchants, staff_devices, staff_passkeys};
 use uuid::Uuid;
 
 use crate::devices::{Browser, SignedIn};
@@ -124,6 +124,8 @@ pub async fn make_recovery_link(db: &Db, email: &str, second_factor_lost: bool) 
         let by = "command line";
         if second_factor_lost {
             staff::clear_totp(tx, member.id).await?;
+            staff::set_recovery(tx, member.id, &[]).await?;
+            staff_passkeys::remove_all(tx, member.id).await?;
             audit_everywhere(tx, member.id, by, "staff.second_factor_off", "{}").await?;
         }
         audit_everywhere(tx, member.id, by, "staff.password_link_made", "{}").await?;

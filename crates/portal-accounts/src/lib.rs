@@ -7,6 +7,7 @@ pub mod codes;
 pub mod devices;
 pub mod joining;
 mod managers;
+pub mod passkeys;
 pub mod passwords;
 pub mod profile;
 pub mod sessions;

@@ -1,11 +1,10 @@
-//! A member's own profile: name, email address, password, second factor and sessions.
+//! A member's own profile: name, email address, password, authenticator app and sessions.
 
 use std::net::IpAddr;
 
 use secrecy::SecretString;
 use service::App;
 use service::actor::of_staff;
-use service::merchants::requires_second_factor;
 use service::problem::Problem;
 use store::invitations::{self, Purpose};
 use store::{portal_sessions, staff, staff_devices};
@@ -14,6 +13,7 @@ use uuid::Uuid;
 use crate::codes::{SetUp, recovery_codes, recovery_form};
 use crate::devices::{Browser, Device};
 use crate::joining::{NewLink, Outcome, PASSWORD_LINK_MS, path};
+use crate::passkeys::is_second_factor_required;
 use crate::signing_in::{is_proof, no_proof};
 use crate::{Fault, audit_everywhere, email_of, name_of, passwords};
 
@@ -148,7 +148,7 @@ pub async fn change_password(
         staff_devices::forget(tx, staff_id, browser.token()).await?;
         audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.password_changed", "{}").await?;
         // If the member has a second factor, the password alone is no fresh proof.
-        Ok(match member.has_totp {
+        Ok(match member.has_second_factor() {
             true => portal_sessions::renew(tx, session_id).await?,
             false => portal_sessions::renew_authenticated(tx, session_id).await?,
         })
@@ -206,12 +206,15 @@ pub async fn turn_totp_off(
         return Ok(Err(vec![no_proof()]));
     }
     let required = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-        for (merchant, _) in staff::merchants_of(tx, staff_id).await? {
-            if requires_second_factor(&merchant)? {
-                return Ok(true);
-            }
+        let member = staff::get(tx, staff_id).await?;
+        let is_last = member.is_some_and(|member| !member.has_passkey);
+        if is_last && is_second_factor_required(tx, staff_id).await? {
+            return Ok(true);
         }
         staff::clear_totp(tx, staff_id).await?;
+        if is_last {
+            staff::set_recovery(tx, staff_id, &[]).await?;
+        }
         audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.second_factor_off", "{}").await?;
         Ok(false)
     })?;

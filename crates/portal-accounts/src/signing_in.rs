@@ -8,10 +8,11 @@ use service::App;
 use service::actor::of_staff;
 use service::problem::Problem;
 use store::portal_sessions::{self, ActiveSession, Stage};
-use store::staff;
+use store::{Error, Tx, staff};
 use uuid::Uuid;
 
 use crate::devices::{Browser, SignedIn};
+use crate::passkeys::{self, Checked};
 use crate::{Fault, audit_everywhere, begin_session, codes, complete_sign_in, passwords, sign_in, throttle};
 
 /// Stands for an unknown address. Its failures are recorded too, so that they take as long.
@@ -22,7 +23,7 @@ const NOBODY: Uuid = Uuid::nil();
 pub enum SignIn {
     /// Signed in.
     Done(SignedIn),
-    /// A code is required next; this token identifies the session.
+    /// A second factor is required next; this token identifies the session.
     CodeNeeded(SecretString),
     /// Email or password is incorrect.
     Wrong,
@@ -63,7 +64,7 @@ pub async fn with_password(
         }
         let member = staff::get(tx, member.id).await?;
         let member = member.ok_or_else(|| Problem::not_found("This account no longer exists"))?;
-        Ok(if member.has_totp {
+        Ok(if member.has_second_factor() {
             SignIn::CodeNeeded(begin_session(app, tx, &member, Stage::Password, &browser.device).await?)
         } else {
             SignIn::Done(sign_in(app, tx, &member, browser).await?)
@@ -71,18 +72,53 @@ pub async fn with_password(
     })
 }
 
-/// Completes a sign-in with a code after the password. `None`: the code is wrong.
+/// Signs in with a passkey, which is both factors at once.
+pub async fn with_passkey(
+    app: &App,
+    answer: &str,
+    browser: &Browser,
+    address: IpAddr,
+) -> Result<Option<SignedIn>, Problem> {
+    let checked = passkeys::check(app, answer).await?;
+    let whom = match &checked {
+        Checked::Proven(proven) => proven.staff_id(),
+        Checked::Wrong(staff_id) => *staff_id,
+        Checked::Unknown => NOBODY,
+    };
+    throttle::count(app, &format!("passkey {whom}"), address).await?;
+    let signed_in = match &checked {
+        Checked::Proven(proven) => store::transaction!(app.db, |tx| -> Result<Option<SignedIn>, Problem> {
+            let member = staff::get(tx, whom).await?;
+            let Some(member) = member.filter(|member| member.disabled_at.is_none()) else {
+                return Ok(None);
+            };
+            if !passkeys::use_up(tx, proven).await? {
+                return Ok(None);
+            }
+            let session = begin_session(app, tx, &member, Stage::Full, &browser.device).await?;
+            Ok(Some(complete_sign_in(tx, &member, session, browser, true).await?))
+        })?,
+        Checked::Wrong(_) | Checked::Unknown => None,
+    };
+    if signed_in.is_none() {
+        record_failure(app, whom, "passkey").await?;
+    }
+    Ok(signed_in)
+}
+
+/// Completes a sign-in with a code or a passkey after the password. `None`: it is wrong.
 pub async fn with_code(
     app: &App,
     half: &ActiveSession,
-    code: &str,
+    proof: &str,
     browser: &Browser,
     address: IpAddr,
 ) -> Result<Option<SignedIn>, Problem> {
     let id = half.staff.id;
     throttle::count(app, &format!("code {id}"), address).await?;
+    let proof = Proof::read(app, proof).await?;
     let signed_in = store::transaction!(app.db, |tx| -> Result<Option<SignedIn>, Problem> {
-        if !codes::use_code(tx, id, code).await? {
+        if !proof.use_up(tx, id).await? {
             return Ok(None);
         }
         let token = portal_sessions::renew_authenticated(tx, half.session_id).await?;
@@ -115,8 +151,36 @@ pub async fn prove(
     Ok(Some(token))
 }
 
-/// Whether `secret` proves a member's identity: a code if a second factor is set up (the code is then used
-/// up), or else the password. A password alone is no proof then, because the second factor protects against
+/// A second factor, as a form sends it.
+enum Proof<'a> {
+    /// A code of an authenticator app, or a recovery code.
+    Code(&'a str),
+    /// The checked answer of a passkey.
+    Passkey(Checked),
+}
+
+impl Proof<'_> {
+    async fn read<'a>(app: &App, text: &'a str) -> Result<Proof<'a>, Problem> {
+        Ok(match passkeys::is_answer(text) {
+            true => Proof::Passkey(passkeys::check(app, text).await?),
+            false => Proof::Code(text),
+        })
+    }
+
+    /// Uses it up; returns whether it was the member's and unused.
+    async fn use_up(&self, tx: &mut Tx, staff_id: Uuid) -> Result<bool, Error> {
+        match self {
+            Proof::Code(code) => codes::use_code(tx, staff_id, code).await,
+            Proof::Passkey(Checked::Proven(proven)) if proven.staff_id() == staff_id => {
+                passkeys::use_up(tx, proven).await
+            }
+            Proof::Passkey(_) => Ok(false),
+        }
+    }
+}
+
+/// Whether `secret` proves a member's identity: a code or a passkey's answer if a second factor is set up (it is then
+/// used up), or else the password. A password alone is no proof then, because the second factor protects against
 /// stolen passwords. Counts as an attempt.
 pub(crate) async fn is_proof(
     app: &App,
@@ -127,9 +191,9 @@ pub(crate) async fn is_proof(
     use secrecy::ExposeSecret;
     throttle::count(app, &format!("proof {staff_id}"), address).await?;
     if has_second_factor(app, staff_id).await? {
-        let code = secret.expose_secret();
+        let proof = Proof::read(app, secret.expose_secret()).await?;
         let spent = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-            Ok(codes::use_code(tx, staff_id, code).await?)
+            Ok(proof.use_up(tx, staff_id).await?)
         })?;
         if !spent {
             record_failure(app, staff_id, "proof").await?;
@@ -149,7 +213,7 @@ pub(crate) async fn is_proof(
 async fn has_second_factor(app: &App, staff_id: Uuid) -> Result<bool, Problem> {
     let member = staff::get(&mut app.db.read().await?, staff_id).await?;
     let member = member.ok_or_else(|| Problem::not_found("This account no longer exists"))?;
-    Ok(member.has_totp)
+    Ok(member.has_second_factor())
 }
 
 /// Records a failure in the audit trail of each of the member's accounts.

@@ -25,8 +25,11 @@ pub(super) const MODE: &str = "/portal/mode";
 /// The page that sets up a second factor.
 pub(super) const SECOND_FACTOR: &str = "/portal/account/totp";
 /// The pages for a member who lacks a required second factor: set it up, choose another account, or sign out.
-const BEFORE_SECOND_FACTOR: [&str; 4] = [
+const BEFORE_SECOND_FACTOR: [&str; 7] = [
     SECOND_FACTOR,
+    "/portal/account/passkeys",
+    "/portal/account/passkeys/new",
+    "/portal/prove",
     "/portal/account/recovery",
     "/portal/account/choose",
     "/portal/sign-out",

@@ -40,8 +40,10 @@ pub struct Member {
     pub email: String,
     /// The member's language, if chosen.
     pub language: Option<String>,
-    /// Whether a second factor is set up.
+    /// Whether an authenticator app is set up.
     pub has_totp: bool,
+    /// Whether a passkey was added.
+    pub has_passkey: bool,
     /// The member's role in the chosen account.
     pub role: Option<Role>,
     /// Whether the member is an operator of this installation.
@@ -52,7 +54,7 @@ pub struct Member {
     pub sandbox: bool,
     /// The ID of this session.
     pub session_id: Uuid,
-    /// When the member last proved their identity (ms): with a code if a second factor is set up, otherwise
+    /// When the member last proved their identity (ms): with a code or passkey if a second factor is set up, otherwise
     /// with the password.
     pub proved_at: i64,
 }
@@ -102,13 +104,18 @@ impl Member {
         of_staff(self.staff_id)
     }
 
+    /// Whether a second factor is set up: an authenticator app or a passkey.
+    pub fn has_second_factor(&self) -> bool {
+        self.has_totp || self.has_passkey
+    }
+
     /// Whether the chosen account requires a second factor and the member has not set one up.
     ///
     /// # Errors
     /// Fails if the account's settings cannot be parsed.
     pub fn lacks_second_factor(&self) -> Result<bool, Problem> {
         match &self.merchant {
-            Some(merchant) if !self.has_totp => requires_second_factor(merchant),
+            Some(merchant) if !self.has_second_factor() => requires_second_factor(merchant),
             _ => Ok(false),
         }
     }
@@ -128,6 +135,7 @@ impl From<ActiveSession> for Member {
             email: found.staff.email,
             language: found.staff.language,
             has_totp: found.staff.has_totp,
+            has_passkey: found.staff.has_passkey,
             role,
             operator: found.staff.operator,
             // A member who has lost the role no longer has access to the account.

@@ -144,6 +144,7 @@ async fn sweep(app: &App) -> Result<u64, store::Error> {
             + store::portal_sessions::sweep(tx).await?
             + store::sign_ups::sweep(tx).await?
             + store::staff_devices::sweep(tx).await?
+            + store::staff_passkeys::sweep(tx).await?
             + store::invitations::sweep(tx, links_before).await?)
     })?;
     swept += store::transaction!(app.db.traffic(), |tx| -> Result<u64, store::Error> {

@@ -93,6 +93,8 @@ actions! {
     Public => Grantee::Anybody,
     /// The member's own profile.
     SignedIn => Grantee::SignedIn,
+    /// Adding and removing the member's own passkeys.
+    ManagePasskeys => Grantee::SignedIn,
     /// The operator console.
     Operate => Grantee::Operators,
     /// Inviting and dismissing operators.
@@ -160,7 +162,8 @@ impl Action {
     pub fn needs_proof(self) -> bool {
         matches!(
             self,
-            Action::ViewKeys
+            Action::ManagePasskeys
+                | Action::ViewKeys
                 | Action::ErasePerson
                 | Action::ExportPerson
                 | Action::ManageOperators

@@ -107,6 +107,7 @@ mod sql;
 mod sqlite;
 pub mod staff;
 pub mod staff_devices;
+pub mod staff_passkeys;
 pub mod suppressions;
 mod tenancy;
 mod text_enum;

@@ -3,13 +3,14 @@
 //! member's own key, and passwords and recovery codes are hashed. This module neither knows what a role
 //! allows nor hashes passwords.
 
+mod key_rotation;
 mod keys;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-pub use self::keys::rewrap_keys;
+pub use self::key_rotation::rewrap_keys;
 use self::keys::{EMAIL, NAME, TOTP, WRAPPED_KEY};
 pub(crate) use self::keys::{key, seal_context};
 use crate::keyring::DataKey;
@@ -30,14 +31,24 @@ pub struct StaffMember {
     pub operator: bool,
     /// The language of the pages; `None` for the browser's.
     pub language: Option<String>,
-    /// Whether sign-in requires a code from an authenticator app.
+    /// Whether an authenticator app is set up.
     pub has_totp: bool,
+    /// Whether a passkey was added.
+    pub has_passkey: bool,
     /// When the account was created (ms).
     pub created_at: i64,
     /// When the person last signed in (ms).
     pub signed_in_at: Option<i64>,
     /// When an operator disabled the account (ms).
     pub disabled_at: Option<i64>,
+}
+
+impl StaffMember {
+    /// Whether a password alone signs nobody in: an authenticator app is set up, or a passkey was added.
+    #[must_use]
+    pub fn has_second_factor(&self) -> bool {
+        self.has_totp || self.has_passkey
+    }
 }
 
 /// The content of a new account.
@@ -82,6 +93,7 @@ struct Row {
     operator: bool,
     language: Option<String>,
     has_totp: bool,
+    has_passkey: bool,
     created_at: i64,
     signed_in_at: Option<i64>,
     disabled_at: Option<i64>,
@@ -91,7 +103,9 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "select s.id, s.wrapped_key, s.email_sealed, s.name_sealed, s.operator, s.language,
-                 s.totp_sealed is not null as has_totp, s.created_at, s.signed_in_at, s.disabled_at
+                 s.totp_sealed is not null as has_totp,
+                 exists (select 1 from staff_passkeys p where p.staff_id = s.id) as has_passkey,
+                 s.created_at, s.signed_in_at, s.disabled_at
              from staff s ",
             $rest
         )
@@ -110,6 +124,7 @@ impl Row {
             operator: self.operator,
             language: self.language,
             has_totp: self.has_totp,
+            has_passkey: self.has_passkey,
             created_at: self.created_at,
             signed_in_at: self.signed_in_at,
             disabled_at: self.disabled_at,
@@ -140,6 +155,7 @@ pub async fn create(tx: &mut Tx, new: &NewStaff<'_>) -> Result<StaffMember, Erro
         operator: new.operator,
         language: None,
         has_totp: false,
+        has_passkey: false,
         created_at: tx.now(),
         signed_in_at: None,
         disabled_at: None,
@@ -318,8 +334,8 @@ pub async fn totp(conn: &mut Conn, id: Uuid) -> Result<Option<Zeroizing<Vec<u8>>
     }
 }
 
-/// Turns on codes for a member. `step` is the time step of the code that confirmed the set-up; that code
-/// cannot be used again.
+/// Turns on the codes of a member's authenticator app. `step` is the time step of the code that confirmed the set-up;
+/// that code cannot be used again.
 ///
 /// # Errors
 /// [`Error::Missing`]; [`Error::Sealed`].
@@ -329,9 +345,9 @@ pub async fn set_totp(tx: &mut Tx, id: Uuid, secret: &[u8], step: i64) -> Result
     execute!(tx, installation, SQL, id, &sealed, step).map(|_| ())
 }
 
-/// Turns off codes for a member and deletes the recovery codes.
+/// Turns off the codes of a member's authenticator app.
 pub async fn clear_totp(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
-    const SQL: &str = "update staff set totp_sealed = null, totp_step = null, recovery = '[]' where id = $1";
+    const SQL: &str = "update staff set totp_sealed = null, totp_step = null where id = $1";
     execute!(tx, installation, SQL, id).map(|_| ())
 }
 
@@ -489,7 +505,8 @@ macro_rules! select_membership {
     ($rest:literal) => {
         concat!(
             "select s.id, s.wrapped_key, s.email_sealed, s.name_sealed, s.operator, s.language,
-                 s.totp_sealed is not null as has_totp, s.created_at, s.signed_in_at, s.disabled_at,
+                 s.totp_sealed is not null as has_totp,
+                 exists (select 1 from staff_passkeys p where p.staff_id = s.id) as has_passkey, s.created_at, s.signed_in_at, s.disabled_at,
                  m.role, m.created_at as joined_at, m.disabled_at as left_at
              from memberships m join staff s on s.id = m.staff_id ",
             $rest

@@ -54,7 +54,7 @@ enum Action {
         /// The member's sign-in address.
         #[arg(long)]
         email: String,
-        /// Turn off the second factor, if the member has lost it and the recovery codes.
+        /// Turn off the second factor and remove the passkeys, if the member has lost them and the recovery codes.
         #[arg(long)]
         second_factor_lost: bool,
     },

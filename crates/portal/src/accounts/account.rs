@@ -9,7 +9,7 @@ use http_server::error::Rejection;
 use http_server::path::PathText;
 use portal_accounts::codes::SetUp;
 use portal_accounts::profile::{self, SessionRow};
-use portal_accounts::{signing_in, staff};
+use portal_accounts::{passkeys, signing_in, staff};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use service::mail::Letter;
@@ -18,6 +18,7 @@ use service::permissions::Action;
 use service::problem::Problem;
 use service::{App, Shared};
 use store::merchants::Merchant;
+use store::staff_passkeys::Passkey;
 use uuid::Uuid;
 
 use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
@@ -29,8 +30,8 @@ use crate::routes::{SECOND_FACTOR, safe_next};
 use crate::session::{Member, same_site_referrer};
 use crate::show_once;
 
-const HERE: &str = "/portal/account";
-const RECOVERY: &str = "/portal/account/recovery";
+pub(super) const HERE: &str = "/portal/account";
+pub(super) const RECOVERY: &str = "/portal/account/recovery";
 
 #[derive(Template)]
 #[template(path = "portal/accounts/account.html")]
@@ -42,6 +43,9 @@ struct AccountPage {
     accounts: Vec<(Merchant, String)>,
     sessions: Vec<SessionRow>,
     recovery_left: usize,
+    passkeys: Vec<Passkey>,
+    /// Whether passkeys are possible at this installation's address.
+    offers_passkeys: bool,
     new_email: String,
     /// The link that confirms the new email address, shown only if the installation sends no mail.
     link: Option<String>,
@@ -58,6 +62,8 @@ impl AccountPage {
             accounts: store::staff::merchants_of(&mut app.db.read().await?, member.staff_id).await?,
             sessions: profile::sessions(app, member.staff_id).await?,
             recovery_left: profile::recovery_left(app, member.staff_id).await?,
+            passkeys: passkeys::list(app, member.staff_id).await?,
+            offers_passkeys: passkeys::are_possible(app),
             new_email: String::new(),
             link: None,
             is_required: match &member.merchant {
@@ -84,6 +90,19 @@ impl AccountPage {
     fn browser(&self, session: &SessionRow) -> String {
         browser_name(&self.page, &session.device.browser, &session.device.system)
     }
+}
+
+/// The account's page again after a form with faults.
+pub(super) async fn render_account(
+    app: &App,
+    page: Page,
+    member: Member,
+    faults: Faults,
+) -> Result<Response, Rejection> {
+    Ok(render_rejected(AccountPage {
+        faults,
+        ..AccountPage::of(app, page, member).await?
+    })?)
 }
 
 /// `GET /portal/account`
@@ -198,10 +217,7 @@ pub(super) async fn change_password(
             security_changed(&app, &page, &member.email, "password_changed");
             Ok(enter(&app, &token, "/portal/account?done=password_changed"))
         }
-        Err(faults) => Ok(render_rejected(AccountPage {
-            faults: Faults(faults),
-            ..AccountPage::of(&app, page, member).await?
-        })?),
+        Err(faults) => render_account(&app, page, member, Faults(faults)).await,
     }
 }
 
@@ -215,6 +231,8 @@ struct TotpPage {
     /// The chosen account's name, if it requires a second factor. The member can do nothing else until one is
     /// set up.
     required_by: Option<String>,
+    /// Whether passkeys are possible at this installation's address.
+    offers_passkeys: bool,
 }
 
 /// Returns the name of the account that requires a second factor which the member has not set up.
@@ -226,7 +244,11 @@ fn required_by(member: &Member) -> Result<Option<String>, Problem> {
 }
 
 /// `GET /portal/account/totp`
-pub(super) async fn totp_page(member: Member, page: Page) -> Result<Response, Rejection> {
+pub(super) async fn totp_page(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+) -> Result<Response, Rejection> {
     if member.has_totp {
         return Ok(Redirect::to(HERE).into_response());
     }
@@ -237,6 +259,7 @@ pub(super) async fn totp_page(member: Member, page: Page) -> Result<Response, Re
         qr: set_up.qr()?,
         set_up,
         required_by: required_by(&member)?,
+        offers_passkeys: passkeys::are_possible(&app),
     })?)
 }
 
@@ -302,6 +325,7 @@ pub(super) async fn totp_on(
             qr: set_up.qr()?,
             set_up,
             required_by: required_by(&member)?,
+            offers_passkeys: passkeys::are_possible(&app),
         })?),
     }
 }
@@ -325,10 +349,7 @@ pub(super) async fn totp_off(
             security_changed(&app, &page, &member.email, "second_factor_off");
             Ok(done(HERE, "totp_off"))
         }
-        Err(faults) => Ok(render_rejected(AccountPage {
-            faults: Faults(faults),
-            ..AccountPage::of(&app, page, member).await?
-        })?),
+        Err(faults) => render_account(&app, page, member, Faults(faults)).await,
     }
 }
 
@@ -368,7 +389,7 @@ pub(super) async fn renew_recovery(
     visitor: Visitor,
     Form(form): Form<ProofForm>,
 ) -> Result<Response, Rejection> {
-    if !member.has_totp {
+    if !member.has_second_factor() {
         return Ok(Redirect::to(SECOND_FACTOR).into_response());
     }
     match profile::renew_recovery(&app, member.staff_id, &form.proof.0, visitor.address).await? {
@@ -376,10 +397,7 @@ pub(super) async fn renew_recovery(
             show_once::set(&app, &member, RECOVERY, &codes).await?;
             Ok(Redirect::to(RECOVERY).into_response())
         }
-        Err(faults) => Ok(render_rejected(AccountPage {
-            faults: Faults(faults),
-            ..AccountPage::of(&app, page, member).await?
-        })?),
+        Err(faults) => render_account(&app, page, member, Faults(faults)).await,
     }
 }
 

@@ -6,6 +6,7 @@ mod application;
 mod forms;
 mod join;
 mod letters;
+mod passkeys;
 mod sign_in;
 mod sign_up;
 mod staff;
@@ -21,6 +22,8 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .post("/portal/sign-in", Action::Public, sign_in::submit)
         .get("/portal/sign-in/code", Action::Public, sign_in::code_page)
         .post("/portal/sign-in/code", Action::Public, sign_in::code)
+        .post("/portal/sign-in/passkey", Action::Public, passkeys::sign_in)
+        .get("/portal/passkey/options", Action::Public, passkeys::options)
         .post("/portal/sign-out", Action::SignedIn, sign_in::sign_out)
         .get("/portal/prove", Action::SignedIn, sign_in::prove_page)
         .post("/portal/prove", Action::SignedIn, sign_in::prove)
@@ -40,6 +43,17 @@ pub(super) fn routes(routes: Routes) -> Routes {
             "/portal/account/password",
             Action::SignedIn,
             account::change_password,
+        )
+        .get(
+            "/portal/account/passkeys/new",
+            Action::ManagePasskeys,
+            passkeys::new_page,
+        )
+        .post("/portal/account/passkeys", Action::ManagePasskeys, passkeys::add)
+        .post(
+            "/portal/account/passkeys/{id}/remove",
+            Action::ManagePasskeys,
+            passkeys::remove,
         )
         .get("/portal/account/totp", Action::SignedIn, account::totp_page)
         .post("/portal/account/totp", Action::SignedIn, account::totp_on)

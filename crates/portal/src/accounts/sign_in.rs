@@ -6,6 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::{CookieJar, Form};
 use http_server::error::Rejection;
+use portal_accounts::passkeys;
 use portal_accounts::signing_in::{self, SignIn};
 use serde::Deserialize;
 use service::problem::Problem;
@@ -27,22 +28,24 @@ pub(super) struct Next {
 
 #[derive(Template)]
 #[template(path = "portal/accounts/sign_in.html")]
-struct SignInPage {
+pub(super) struct SignInPage {
     page: Page,
-    faults: Faults,
+    pub(super) faults: Faults,
     email: String,
     next: String,
     can_sign_up: bool,
+    offers_passkeys: bool,
 }
 
 impl SignInPage {
-    fn new(app: &App, page: Page, next: Option<&str>) -> Self {
+    pub(super) fn new(app: &App, page: Page, next: Option<&str>) -> Self {
         SignInPage {
             page,
             faults: Faults::default(),
             email: String::new(),
             next: safe_next(next).to_owned(),
             can_sign_up: app.config.sign_up_allowed(),
+            offers_passkeys: passkeys::are_possible(app),
         }
     }
 }
@@ -115,6 +118,8 @@ struct CodePage {
     page: Page,
     faults: Faults,
     next: String,
+    has_totp: bool,
+    has_passkey: bool,
 }
 
 /// `GET /portal/sign-in/code`
@@ -125,13 +130,15 @@ pub(super) async fn code_page(
     headers: HeaderMap,
 ) -> Result<Response, Rejection> {
     let next = safe_next(next.as_deref()).to_owned();
-    if find_half_signed_in(&app, &headers).await?.is_none() {
+    let Some(half) = find_half_signed_in(&app, &headers).await? else {
         return Ok(Redirect::to(&with_next("/portal/sign-in", &next)).into_response());
-    }
+    };
     Ok(html(CodePage {
         page,
         faults: Faults::default(),
         next,
+        has_totp: half.staff.has_totp,
+        has_passkey: half.staff.has_passkey,
     })?)
 }
 
@@ -163,6 +170,8 @@ pub(super) async fn code(
             page,
             faults: Faults::one("code", "accounts.fault.code"),
             next,
+            has_totp: half.staff.has_totp,
+            has_passkey: half.staff.has_passkey,
         })?),
     }
 }
@@ -181,6 +190,7 @@ struct ProvePage {
     faults: Faults,
     next: String,
     has_totp: bool,
+    has_passkey: bool,
 }
 
 /// `GET /portal/prove`
@@ -194,6 +204,7 @@ pub(super) async fn prove_page(
         faults: Faults::default(),
         next: safe_next(next.as_deref()).to_owned(),
         has_totp: member.has_totp,
+        has_passkey: member.has_passkey,
     })?)
 }
 
@@ -221,6 +232,7 @@ pub(super) async fn prove(
             faults: Faults::one("proof", "accounts.fault.proof"),
             next,
             has_totp: member.has_totp,
+            has_passkey: member.has_passkey,
         })?),
     }
 }

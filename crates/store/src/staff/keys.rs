@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use crate::keyring::{DataKey, SealContext};
-use crate::sql::{execute, fetch};
-use crate::{Conn, Error, Tx};
+use crate::sql::fetch;
+use crate::{Conn, Error};
 
 // The contexts of a member's sealed columns.
 pub(super) const WRAPPED_KEY: &str = "staff.wrapped_key";
@@ -28,33 +28,4 @@ pub(crate) async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
         .ok_or(Error::Missing("member of staff"))?;
     conn.keyring()
         .unwrap_key(&seal_context(&id, WRAPPED_KEY), &wrapped)
-}
-
-/// Gives every member whose key an earlier master key wrapped a new key, wrapped by the newest one, and seals the
-/// columns of the member again; returns how many.
-///
-/// # Errors
-/// [`Error::Sealed`] if none of this keyring's master keys wrapped a key.
-pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
-    type Row = (Uuid, Vec<u8>, Vec<u8>, Vec<u8>, Option<Vec<u8>>);
-    const SQL: &str = "select id, wrapped_key, email_sealed, name_sealed, totp_sealed from staff";
-    const REPLACE: &str = "update staff set wrapped_key = $2, email_sealed = $3, name_sealed = $4, totp_sealed = $5 where id = $1";
-    let mut count = 0;
-    for (id, wrapped, email, name, totp) in fetch!(all, tx, installation, Row, SQL)? {
-        if tx.keyring().is_newest_of(&wrapped)? {
-            continue;
-        }
-        let place = seal_context(&id, WRAPPED_KEY);
-        let key = tx.keyring().unwrap_key(&place, &wrapped)?.renewed();
-        let wrapped = tx.keyring().wrap(&place, &key);
-        let again = |what, sealed: &[u8]| -> Result<Vec<u8>, Error> {
-            let place = seal_context(&id, what);
-            Ok(key.seal(&place, &key.open(&place, sealed)?))
-        };
-        let email = again(EMAIL, &email)?;
-        let name = again(NAME, &name)?;
-        let totp = totp.map(|sealed| again(TOTP, &sealed)).transpose()?;
-        count += execute!(tx, installation, REPLACE, id, &wrapped, &email, &name, totp)?;
-    }
-    Ok(count)
 }

@@ -8,7 +8,8 @@ use sqlx::AssertSqlSafe;
 use store::key_renewal::{Progress, pending};
 use store::proposals::{self, NewProposal};
 use store::{
-    Db, Error, Keyring, Scope, attempts, faces, merchant_profiles, merchants, registrations, staff, webhooks,
+    Db, Error, Keyring, Scope, attempts, faces, merchant_profiles, merchants, registrations, staff,
+    staff_passkeys, webhooks,
 };
 use uuid::Uuid;
 
@@ -20,7 +21,7 @@ use crate::staff::member;
 use crate::verification::{Outcome, verify};
 
 /// The sealed columns that get other keys.
-const RENEWED: [&str; 20] = [
+const RENEWED: [&str; 21] = [
     "attempts.wrapped_key",
     "faces.embedding_sealed",
     "link_tokens.user_id_sealed",
@@ -39,6 +40,7 @@ const RENEWED: [&str; 20] = [
     "staff.name_sealed",
     "staff.totp_sealed",
     "staff.wrapped_key",
+    "staff_passkeys.passkey_sealed",
     "webhook_endpoints.previous_sealed",
     "webhook_endpoints.secret_sealed",
 ];
@@ -92,6 +94,15 @@ async fn key_ids(bench: &Bench) -> BTreeMap<&'static str, BTreeSet<String>> {
         found.insert(name, texts(bench, &sql).await);
     }
     found
+}
+
+fn passkey() -> staff_passkeys::Credential {
+    staff_passkeys::Credential {
+        name: "Ada's phone".into(),
+        credential_id: b"credential".to_vec(),
+        transports: 0,
+        public_key: b"key".to_vec(),
+    }
 }
 
 /// The bench's database with a new master key, under which accounts and staff have new keys.
@@ -203,6 +214,7 @@ pub(crate) async fn a_new_master_key_reaches_everything(bench: Bench) {
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         webhooks::rotate(tx, scope, flow_id, None, 600_000).await?;
         staff::set_totp(tx, staff_id, b"secret", 1).await?;
+        staff_passkeys::add(tx, staff_id, &passkey(), b"state").await?;
         merchant_profiles::save(tx, merchant.id, "{\"website\":\"a\"}").await?;
         let proposal = NewProposal {
             kind: "delete_flow",
@@ -243,6 +255,8 @@ pub(crate) async fn a_new_master_key_reaches_everything(bench: Bench) {
     assert_eq!(profile.unwrap().profile, "{\"website\":\"a\"}");
     let member = staff::get(&mut conn, staff_id).await.unwrap().unwrap();
     assert_eq!(member.email, "ada@example.com");
+    let passkeys = staff_passkeys::of_member(&mut conn, staff_id).await.unwrap();
+    assert_eq!(passkeys[0].credential, passkey());
     assert_eq!(
         renew(&db, merchant.id).await.renewed,
         1,

@@ -8,6 +8,7 @@ use store::audit::{AuditCheck, Entry};
 use store::invitations::{self, Invitation, InvitationToken, Purpose};
 use store::sign_ups::{self, SignUp};
 use store::staff::{self, NewStaff, StaffMember};
+use store::staff_passkeys::{self, Credential};
 use store::{Db, Error, Keyring, merchant_profiles, operator_audit};
 use uuid::Uuid;
 
@@ -148,12 +149,113 @@ pub(crate) async fn codes_count_once(bench: Bench) {
         .unwrap();
     assert_eq!(left, 1);
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        staff::clear_totp(tx, id).await
+        staff::clear_totp(tx, id).await?;
+        staff::set_recovery(tx, id, &[]).await
     })
     .unwrap();
     let mut conn = bench.read().await;
     assert_eq!(staff::totp(&mut conn, id).await.unwrap(), None);
     assert_eq!(staff::count_recovery_codes(&mut conn, id).await.unwrap(), 0);
+}
+
+pub(crate) async fn passkeys_are_sealed_and_answers_count_once(bench: Bench) {
+    let (ada, bob) = (
+        member(&bench, "ada@example.com").await.id,
+        member(&bench, "bob@example.com").await.id,
+    );
+    let credential = Credential {
+        name: "Ada's phone".into(),
+        credential_id: vec![1, 2, 3],
+        transports: 1,
+        public_key: vec![4; 70],
+    };
+    let add = async |staff_id: Uuid| {
+        store::transaction!(bench.db, |tx| -> Result<Uuid, Error> {
+            staff_passkeys::add(tx, staff_id, &credential, &[0; 7]).await
+        })
+    };
+    let id = add(ada).await.unwrap();
+    for staff_id in [ada, bob] {
+        assert!(
+            matches!(add(staff_id).await, Err(Error::Conflict)),
+            "one credential, one passkey"
+        );
+    }
+    assert_eq!(bench.count("select count(*) from staff_passkeys").await, 1);
+    let mut conn = bench.read().await;
+    assert!(
+        staff::get(&mut conn, ada)
+            .await
+            .unwrap()
+            .unwrap()
+            .has_second_factor()
+    );
+    assert!(
+        !staff::get(&mut conn, bob)
+            .await
+            .unwrap()
+            .unwrap()
+            .has_second_factor()
+    );
+    let passkey = staff_passkeys::by_credential(&mut conn, &[1, 2, 3])
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (passkey.id, passkey.staff_id, &passkey.credential),
+        (id, ada, &credential)
+    );
+    assert_eq!(
+        staff_passkeys::by_credential(&mut conn, &[1, 2]).await.unwrap(),
+        None
+    );
+
+    // A ceremony's state is refused when it was changed, or made for another purpose.
+    let text = staff_passkeys::ceremony_text(&conn, "use", b"state");
+    let state = |purpose, text: &str| staff_passkeys::ceremony_state(&conn, purpose, text);
+    assert_eq!(state("use", &text).as_deref(), Some(&b"state"[..]));
+    assert_eq!(state("add", &text), None);
+    for changed in [
+        "",
+        "AAAA",
+        &text[4..],
+        &format!("{text}AAAA"),
+        &text.to_uppercase(),
+    ] {
+        assert_eq!(state("use", changed), None, "{changed}");
+    }
+    drop(conn);
+
+    // Simultaneous uses: of the same answer, and of the same counter.
+    let used = async |answer: &'static [u8], after: u8| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            Ok(staff_passkeys::use_up(tx, answer, 600_000).await?
+                && staff_passkeys::record_use(tx, &passkey, &[after; 7]).await?)
+        })
+        .unwrap()
+    };
+    assert!(used(b"one", 1).await);
+    assert!(!used(b"one", 2).await, "the same answer");
+    assert!(!used(b"two", 2).await, "from the state before");
+    let mut conn = bench.read().await;
+    let after = staff_passkeys::of_member(&mut conn, ada).await.unwrap().remove(0);
+    assert_eq!((after.state, after.used_at.is_some()), (vec![1; 7], true));
+    drop(conn);
+
+    for (later, swept) in [(599_999, 0), (1, 2)] {
+        bench.pass(Duration::from_millis(later));
+        let count = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+            staff_passkeys::sweep(tx).await
+        });
+        assert_eq!(count.unwrap(), swept, "{later}");
+    }
+    let remove = async |staff_id: Uuid| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            staff_passkeys::remove(tx, staff_id, id).await
+        })
+        .unwrap()
+    };
+    assert!(!remove(bob).await && remove(ada).await && !remove(ada).await);
 }
 
 pub(crate) async fn two_owners_cannot_demote_each_other(bench: Bench) {

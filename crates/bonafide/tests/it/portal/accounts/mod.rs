@@ -2,6 +2,7 @@
 
 mod address;
 mod joining;
+mod passkeys;
 mod second_factor;
 mod signing_in;
 mod staff;

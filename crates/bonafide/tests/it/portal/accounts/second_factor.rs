@@ -133,7 +133,7 @@ on_both!(an_account_can_require_a_second_factor_of_everybody, |backend| {
 
     // From the next request on, members without a second factor are redirected to the set-up and can do
     // nothing else.
-    for path in ["/portal", "/portal/queue", "/portal/account", "/portal/prove"] {
+    for path in ["/portal", "/portal/queue", "/portal/account"] {
         assert_eq!(bob.get(path).await.redirect(), SET_UP, "{path}");
     }
     for path in ["/portal/account/name", "/portal/mode", "/portal/account/totp/off"] {
