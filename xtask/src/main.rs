@@ -35,6 +35,10 @@ enum Task {
         /// The folder of the models (see `xtask models`).
         #[arg(long, default_value = "models")]
         models: PathBuf,
+        /// A folder of pictures of people, for `make faults`. Instead of the specimens, it renders a passport
+        /// and a selfie of each person found in them.
+        #[arg(long, requires = "out")]
+        faces: Option<PathBuf>,
     },
 }
 
@@ -42,6 +46,11 @@ fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Models { out } => models::run(&out),
         Task::CountryNames { check } => country_names::run(check),
-        Task::Specimens { out, models } => specimens::run(&out, &models),
+        Task::Specimens {
+            out,
+            models,
+            faces: Some(faces),
+        } => specimens::gallery::run(&faces, &out, &models),
+        Task::Specimens { out, models, .. } => specimens::run(&out, &models),
     }
 }

@@ -46,6 +46,25 @@ pub(crate) fn person(number: usize) -> Person {
     }
 }
 
+/// A further holder with a name and document number that no other has, of at most 441 ones.
+pub(crate) fn further_person(number: usize) -> Person {
+    // Digits that recognition confuses with no letter.
+    const DIGITS: [char; 5] = ['3', '4', '6', '7', '9'];
+    let count = PEOPLE.len();
+    let digits: String = (0..6)
+        .map(|place| DIGITS[number / 5_usize.pow(place) % 5])
+        .collect();
+    let (_, given, _, born) = PEOPLE[(number / count + number) % count];
+    Person {
+        surname: PEOPLE[number % count].0,
+        given,
+        // A program for one run needs no owner for its few hundred numbers.
+        number: format!("UTK{digits}").leak(),
+        born,
+        ..Person::default()
+    }
+}
+
 pub(crate) const fn day(year: u16, month: u8, day: u8) -> Date {
     Date { year, month, day }
 }
@@ -180,6 +199,16 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn further_people_have_names_and_numbers_of_their_own() {
+        let names: HashSet<_> = (0..441)
+            .map(further_person)
+            .map(|holder| (holder.surname, holder.given))
+            .collect();
+        let numbers: HashSet<_> = (0..441).map(|number| further_person(number).number).collect();
+        assert_eq!((names.len(), numbers.len()), (441, 441));
+    }
 
     #[test]
     fn names_are_unique_and_begin_with_what_is_expected() {

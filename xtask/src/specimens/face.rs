@@ -82,11 +82,21 @@ impl Studio {
         Ok(Self { photographs, models })
     }
 
-    /// Computes a sitter's mesh.
+    /// Computes the mesh of a sitter from the sample photographs.
     pub(crate) fn sitter(&self, number: usize) -> Result<Sitter<'_>> {
-        const SIDE: u32 = 192;
         let (photograph, left, right) = SITTERS[number];
-        let photograph = &self.photographs[photograph - 1];
+        self.sit(&self.photographs[photograph - 1], left, right)
+            .with_context(|| format!("sitter {number}"))
+    }
+
+    /// Computes the mesh of the face with these eyes, which are on the left and on the right of the picture.
+    pub(crate) fn sit<'a>(
+        &self,
+        photograph: &'a Picture,
+        left: [f32; 2],
+        right: [f32; 2],
+    ) -> Result<Sitter<'a>> {
+        const SIDE: u32 = 192;
         let [dx, dy] = [right[0] - left[0], right[1] - left[1]];
         let eye_distance = dx.hypot(dy);
         let level = [dx / eye_distance, dy / eye_distance];
@@ -122,7 +132,7 @@ impl Studio {
         let [points, flag] = outputs.as_slice() else {
             anyhow::bail!("FaceMesh gave {} outputs", outputs.len())
         };
-        ensure!(flag.data[0] > 0.5, "no face where sitter {number} should be");
+        ensure!(flag.data[0] > 0.5, "no face where it should be");
         let mesh: Vec<[f32; 3]> = points
             .data
             .as_chunks::<3>()
