@@ -20,8 +20,10 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// How a request is authenticated.
 #[derive(Clone, Copy)]
 pub(crate) enum Credentials<'a> {
-    /// The account's key.
+    /// The demo account's key.
     Account,
+    /// Another account's key and secret.
+    Key(&'a str, &'a str),
     /// A hosted session's access token.
     Session(&'a str),
     /// None.
@@ -92,6 +94,7 @@ impl Client {
                     self.installation.demo("apiKey"),
                     Some(self.installation.demo("secret")),
                 ),
+                Credentials::Key(key, secret) => sent.basic_auth(key, Some(secret)),
                 Credentials::Session(token) => sent.bearer_auth(token),
                 Credentials::Nothing => sent,
             };
@@ -99,11 +102,14 @@ impl Client {
                 let answer = with(sent).send().await?;
                 Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.text().await?))
             };
-            let failure = match answer.await {
+            let answer = answer.await;
+            let text = answer.as_ref().map(|(_, text)| text.clone()).unwrap_or_default();
+            let failure = match answer {
                 Ok((status, text)) if accepts(status, is_repeated) => {
                     let body = serde_json::from_str(&text)?;
                     return Ok(Answered { status, body });
                 }
+                Ok((503, text)) if text.contains("The server is busy") => Failure::Busy,
                 Ok((503, _)) => Failure::Unavailable,
                 Ok((409, text))
                     if text.contains("still being carried out") || text.contains("has taken over") =>
@@ -116,8 +122,8 @@ impl Client {
             // A 503 may also follow a COMMIT whose answer was lost.
             is_repeated = true;
             let (what, is_wrong) = (request.what, matches!(failure, Failure::Wrong(_)));
-            self.journal.failed(what, from, failure);
-            ensure!(!is_wrong, "{what}: a wrong answer");
+            self.journal.failed_with(what, from, failure, &text);
+            ensure!(!is_wrong, "{what}: a wrong answer: {text}");
             ensure!(begun.elapsed() < PATIENCE, "{what}: no answer for {PATIENCE:?}");
             tokio::time::sleep(PAUSE).await;
         }

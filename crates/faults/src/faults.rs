@@ -12,6 +12,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rustix::process::Signal;
 
 use crate::installation::{Database, DatabaseServer, Installation};
+use crate::machine;
 
 /// How long a fault lasts that does not end by itself.
 const LASTS: Duration = Duration::from_secs(4);
@@ -29,6 +30,14 @@ pub(crate) enum Fault {
     KilledEngines,
     /// The object store is missing for some seconds.
     MissingObjects,
+    /// A node runs with a clock that is an hour ahead, for some seconds (Debian's library `faketime`).
+    ClockAhead,
+    /// A node runs with a clock that is an hour behind, for some seconds.
+    ClockBehind,
+    /// The disk of the whole run is full for some seconds (a tmpfs; needs root).
+    FullDisk,
+    /// A node runs an earlier version of the program for some seconds (`--older-program`).
+    OlderProgram,
     /// PostgreSQL crashes (`-m immediate`) and is started again.
     CrashedDatabase,
     /// Every connection to the database ends.
@@ -57,6 +66,12 @@ impl Fault {
         ];
         let all = Fault::value_variants().iter().copied();
         all.filter(|fault| database == Database::Postgres || !needs_server.contains(fault))
+            .filter(|fault| match fault {
+                Fault::ClockAhead | Fault::ClockBehind => machine::faketime().is_some(),
+                Fault::FullDisk => database == Database::Sqlite && machine::can_mount(),
+                Fault::OlderProgram => machine::has_older_program(),
+                _ => true,
+            })
             .collect()
     }
 }
@@ -116,6 +131,10 @@ impl Installation {
                 self.signal(node, Signal::CONT).await
             }
             Fault::KilledEngines => self.kill_engines(node).await,
+            Fault::ClockAhead => self.with_clock(node, "+1h").await,
+            Fault::ClockBehind => self.with_clock(node, "-1h").await,
+            Fault::FullDisk => self.fill_disk().await,
+            Fault::OlderProgram => self.with_older_program(node).await,
             Fault::MissingObjects => {
                 let away = self.objects.with_extension("away");
                 std::fs::rename(&self.objects, &away)?;

@@ -28,7 +28,7 @@ impl Shared {
     /// Runs one hosted session to an end, or leaves it, and reads an earlier result again.
     pub(crate) async fn hosted(&self, id: &str, group: Group, number: u64) -> anyhow::Result<()> {
         match number % 4 {
-            3 => self.failing(id).await?,
+            1 => self.failing(id).await?,
             2 => self.leave(id).await?,
             _ => self.succeeding(id, group).await?,
         }

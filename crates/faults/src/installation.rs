@@ -1,5 +1,7 @@
 //! The installation under test: its nodes, database, objects and command line.
 
+pub(crate) mod copies;
+
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -39,7 +41,16 @@ pub(crate) struct Installation {
     /// The sandbox account, as `serve --demo` describes it.
     pub(crate) demo: Value,
     pub(crate) http: reqwest::Client,
-    _folder: TempDir,
+    folder: TempDir,
+}
+
+/// How a node is started, if not as usual.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NodeOptions {
+    /// Another program than the run's.
+    pub(crate) program: Option<PathBuf>,
+    /// Further environment variables, such as `LD_PRELOAD`.
+    pub(crate) env: Vec<(String, String)>,
 }
 
 /// PostgreSQL, and the proxy in front of it.
@@ -101,7 +112,7 @@ impl Installation {
             http: reqwest::Client::builder()
                 .timeout(Duration::from_secs(15))
                 .build()?,
-            _folder: folder,
+            folder,
         };
         installation.first_start().await?;
         Ok(installation)
@@ -132,9 +143,10 @@ impl Installation {
     }
 
     /// The server's program with the settings of a node.
-    fn command(&self, number: usize) -> Command {
-        let mut command = Command::new(&self.program);
+    fn command(&self, number: usize, options: &NodeOptions) -> Command {
+        let mut command = Command::new(options.program.as_ref().unwrap_or(&self.program));
         command
+            .envs(options.env.iter().map(|(name, value)| (name, value)))
             .env("BONAFIDE_DATA", &self.nodes[number].data)
             .env("BONAFIDE_DATABASE", &self.database_url)
             .env("BONAFIDE_OBJECTS", format!("file:{}", self.objects.display()))
@@ -142,14 +154,29 @@ impl Installation {
         command
     }
 
+    /// The folder of the whole run.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The data folder of a node.
+    pub(crate) fn data(&self, number: usize) -> &Path {
+        &self.nodes[number].data
+    }
+
     /// Starts a node, without waiting for it.
     pub(crate) async fn start_node(&self, number: usize) -> anyhow::Result<()> {
+        self.start_node_with(number, &NodeOptions::default()).await
+    }
+
+    /// Starts a node with another program or environment, without waiting for it.
+    pub(crate) async fn start_node_with(&self, number: usize, options: &NodeOptions) -> anyhow::Result<()> {
         let node = &self.nodes[number];
         let log = std::fs::File::options()
             .create(true)
             .append(true)
             .open(node.log())?;
-        let mut command = self.command(number);
+        let mut command = self.command(number, options);
         let address = format!("127.0.0.1:{}", node.port);
         command.args(["serve", "--listen", &address, "--idempotency-lease-ms", "5000"]);
         // Only the first node makes the account; without limits, the load decides how many requests come.
@@ -187,6 +214,15 @@ impl Installation {
             child.wait().await?;
         }
         Ok(())
+    }
+
+    /// Whether a node's process has ended.
+    pub(crate) async fn has_ended(&self, number: usize) -> anyhow::Result<bool> {
+        let mut child = self.nodes[number].child.lock().await;
+        match child.as_mut() {
+            Some(child) => Ok(child.try_wait()?.is_some()),
+            None => Ok(true),
+        }
     }
 
     /// Kills the engine workers of a node.
@@ -250,7 +286,11 @@ impl Installation {
 
     /// Runs a command on the installation's data. Returns its stdout.
     pub(crate) async fn bonafide(&self, arguments: &[&str]) -> anyhow::Result<String> {
-        let output = self.command(0).args(arguments).output().await?;
+        let output = self
+            .command(0, &NodeOptions::default())
+            .args(arguments)
+            .output()
+            .await?;
         ensure!(
             output.status.success(),
             "{arguments:?}: {}{}",

@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     Broken,
     /// 503.
     Unavailable,
+    /// 503, because more requests wait than may. A busy machine does so without any fault.
+    Busy,
     /// 409, because an earlier request with the same `Idempotency-Key` may still be running.
     Leased,
     /// Any other answer than the expected one.
@@ -37,6 +39,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Broken => f.write_str("broken connections"),
             Failure::Unavailable => f.write_str("503"),
+            Failure::Busy => f.write_str("503 of a busy server"),
             Failure::Leased => f.write_str("409 until the lease of a dead request ended"),
             Failure::Wrong(what) => f.write_str(what),
         }
@@ -104,6 +107,8 @@ struct Failed {
     to: Instant,
     request: &'static str,
     failure: Failure,
+    /// The answer, if there was one.
+    answer: String,
 }
 
 /// A fault, from its beginning until the installation was ready again.
@@ -185,12 +190,18 @@ impl Journal {
 
     /// Records a failed request.
     pub(crate) fn failed(&self, request: &'static str, from: Instant, failure: Failure) {
+        self.failed_with(request, from, failure, "");
+    }
+
+    /// Records a failed request with its answer.
+    pub(crate) fn failed_with(&self, request: &'static str, from: Instant, failure: Failure, answer: &str) {
         let to = Instant::now();
         self.entries().failed.push(Failed {
             from,
             to,
             request,
             failure,
+            answer: answer.to_owned(),
         });
     }
 
@@ -236,7 +247,21 @@ impl Journal {
                 (window, Failure::Wrong(_)) => {
                     window.map_or("outside faults".to_owned(), |w| w.fault.to_string())
                 }
-                (None, _) => "outside faults".to_owned(),
+                (_, Failure::Busy) => continue,
+                (None, _) => {
+                    let earlier = entries.windows.iter().filter(|window| window.to < failed.from);
+                    let place = match earlier.max_by_key(|window| window.to) {
+                        Some(Window { fault, to, .. }) => {
+                            let seconds = (failed.from - *to).as_secs();
+                            format!("outside faults, begun {seconds} s after {fault}")
+                        }
+                        None => "outside faults".to_owned(),
+                    };
+                    match failed.answer.is_empty() {
+                        true => place,
+                        false => format!("{place}: {}", failed.answer),
+                    }
+                }
                 (Some(_), _) => continue,
             };
             *found
@@ -297,6 +322,7 @@ mod tests {
         journal.failed("read", now, Failure::Broken);
         journal.failed("read", now, Failure::Unavailable);
         journal.failed("read", now, Failure::Leased);
+        journal.failed("read", now - Duration::from_secs(60), Failure::Busy);
         assert_eq!(journal.violations(), Vec::<String>::new());
         journal.failed("read", now, Failure::Wrong("500".into()));
         assert_eq!(journal.violations(), ["1 × read: 500 (killed-node)"]);

@@ -19,7 +19,7 @@ use crate::specimens::{self, Person};
 /// The running clients.
 pub(crate) struct Load {
     stop: Arc<AtomicBool>,
-    clients: JoinSet<anyhow::Result<()>>,
+    clients: JoinSet<()>,
 }
 
 /// What all clients share.
@@ -58,9 +58,11 @@ impl Load {
                 let mut number = 0;
                 while !stop.load(Ordering::Relaxed) {
                     number += 1;
-                    shared.round(client, number).await?;
+                    if let Err(error) = shared.round(client, number).await {
+                        let failure = Failure::Wrong(format!("gave up: {error:#}"));
+                        shared.journal().failed("round", Instant::now(), failure);
+                    }
                 }
-                Ok(())
             });
         }
         Ok(Load { stop, clients: set })
@@ -70,9 +72,15 @@ impl Load {
     pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
         self.stop.store(true, Ordering::Relaxed);
         while let Some(ended) = self.clients.join_next().await {
-            ended??;
+            ended?;
         }
         Ok(())
+    }
+
+    /// Ends every client at once, as if their machines had failed too.
+    pub(crate) async fn abort(mut self) {
+        self.clients.abort_all();
+        while self.clients.join_next().await.is_some() {}
     }
 }
 

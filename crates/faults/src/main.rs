@@ -12,15 +12,18 @@
 
 mod check;
 mod client;
+mod copied;
 mod faults;
 mod hosted;
 mod installation;
 mod journal;
 mod load;
+mod machine;
 mod objects;
 mod portal;
 mod postgres;
 mod proxy;
+mod registrations;
 mod specimens;
 
 use std::path::PathBuf;
@@ -28,18 +31,39 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 use crate::check::{Expected, Report};
 use crate::faults::Fault;
 use crate::installation::{Database, Installation};
 use crate::journal::Journal;
 use crate::load::Load;
+use crate::machine::SmallDisk;
+
+/// What happens in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Scenario {
+    /// Faults under mixed load.
+    Load,
+    /// Many faces register twice at the same moment, while a node dies.
+    Registrations,
+    /// A backup under load, the loss of everything, and a restore.
+    Restore,
+    /// The disk of a paused machine is copied and started (SQLite).
+    DiskImage,
+}
 
 /// Breaks a running installation under load, and checks that nothing acknowledged was lost.
 #[derive(Parser)]
 #[command(name = "faults", version)]
 struct Arguments {
+    /// What happens.
+    #[arg(long, value_enum, default_value_t = Scenario::Load)]
+    scenario: Scenario,
+    /// Pictures of many different people, for the scenario `registrations`: a folder of pictures, or one that
+    /// `xtask specimens --faces` has made.
+    #[arg(long)]
+    faces: Option<PathBuf>,
     /// The database: SQLite with one node, or PostgreSQL with two.
     #[arg(long, value_enum, default_value_t = Database::Postgres)]
     database: Database,
@@ -61,6 +85,9 @@ struct Arguments {
     /// The server's program.
     #[arg(long, default_value = "target/debug/bonafide")]
     program: PathBuf,
+    /// An earlier version of the program, for the fault `older-program`.
+    #[arg(long)]
+    older_program: Option<PathBuf>,
     /// The file for acknowledgements, best on another disk; by default in a temporary folder.
     #[arg(long)]
     journal: Option<PathBuf>,
@@ -71,14 +98,37 @@ async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     // The client library requires a provider, even though no address here uses TLS.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let installation = Arc::new(Installation::start(&arguments.program, arguments.database).await?);
     let journal = Arc::new(Journal::open(arguments.journal.as_deref())?);
-    let load = Load::start(&installation, &journal, arguments.clients).await?;
-
+    if let Some(program) = &arguments.older_program {
+        machine::set_older_program(program)?;
+    }
     let all: Vec<Fault> = match arguments.fault.is_empty() {
         true => Fault::of(arguments.database),
         false => arguments.fault.clone(),
     };
+    // It is unmounted last.
+    let _disk = match all.contains(&Fault::FullDisk) {
+        true => Some(SmallDisk::mount()?),
+        false => None,
+    };
+    let installation = Arc::new(Installation::start(&arguments.program, arguments.database).await?);
+    if arguments.scenario == Scenario::Registrations {
+        return registrations::run(&installation, &journal, arguments.faces.as_deref()).await;
+    }
+    let load = Load::start(&installation, &journal, arguments.clients).await?;
+
+    let time = Duration::from_secs(arguments.seconds);
+    match arguments.scenario {
+        Scenario::Restore => {
+            let (restored, expected) = copied::restore(&installation, &journal, load, time).await?;
+            return finish(&restored, &journal, &expected).await;
+        }
+        Scenario::DiskImage => {
+            let (image, expected) = copied::disk_image(&installation, &journal, load, time).await?;
+            return finish(&image, &journal, &expected).await;
+        }
+        Scenario::Load | Scenario::Registrations => {}
+    }
     let started = Instant::now();
     let end = started + Duration::from_secs(arguments.seconds);
     let pause = Duration::from_secs(arguments.every);

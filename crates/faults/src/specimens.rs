@@ -73,6 +73,11 @@ pub(crate) fn passing(folder: &Path) -> anyhow::Result<Vec<Person>> {
     Ok(people)
 }
 
+/// Everything in a folder that should pass (`xtask specimens --faces`).
+pub(crate) fn faces(folder: &Path) -> anyhow::Result<Vec<Person>> {
+    read(folder, |specimen| specimen.expect == "pass")
+}
+
 /// The specimen that fails.
 pub(crate) fn failing(folder: &Path) -> anyhow::Result<Person> {
     let mut found = read(folder, |specimen| specimen.name == FAILING)?;
