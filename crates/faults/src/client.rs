@@ -14,8 +14,22 @@ use crate::journal::{Failure, Journal};
 
 /// A request that was not answered for so long is a fault of the installation.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a client waits for the answer to a verification, also on a busy machine.
+const VERIFIES: Duration = Duration::from_secs(60);
 /// Pause before a failed request is repeated.
 const PAUSE: Duration = Duration::from_millis(300);
+
+/// The error of a request about something that a failover has lost.
+#[derive(Debug)]
+pub(crate) struct LostByFailover;
+
+impl std::fmt::Display for LostByFailover {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a failover has lost what the request is about")
+    }
+}
+
+impl std::error::Error for LostByFailover {}
 
 /// How a request is authenticated.
 #[derive(Clone, Copy)]
@@ -46,6 +60,9 @@ pub(crate) struct Answered {
     pub(crate) body: Value,
 }
 
+/// The path of a verification.
+pub(crate) const VERIFY: &str = "/v2/idv/verify";
+
 /// The client.
 pub(crate) struct Client {
     pub(crate) installation: Arc<Installation>,
@@ -53,6 +70,14 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// Records something that is not as acknowledged: as lost if a failover may lose it, otherwise as wrong.
+    pub(crate) fn not_as_acknowledged(&self, what: &'static str, found: String) {
+        match self.installation.may_lose {
+            true => self.journal.lost(what),
+            false => self.journal.failed(what, Instant::now(), Failure::Wrong(found)),
+        }
+    }
+
     /// Sends a request of the account until it is answered 2xx.
     pub(crate) async fn send(
         &self,
@@ -98,6 +123,10 @@ impl Client {
                 Credentials::Session(token) => sent.bearer_auth(token),
                 Credentials::Nothing => sent,
             };
+            let sent = match request.path == VERIFY {
+                true => sent.timeout(VERIFIES),
+                false => sent,
+            };
             let answer = async {
                 let answer = with(sent).send().await?;
                 Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.text().await?))
@@ -111,6 +140,11 @@ impl Client {
                 }
                 Ok((503, text)) if text.contains("The server is busy") => Failure::Busy,
                 Ok((503, _)) => Failure::Unavailable,
+                // The Group, session, link or token is not there.
+                Ok((401 | 404 | 410, _)) if self.installation.may_lose => {
+                    self.journal.lost(request.what);
+                    return Err(LostByFailover.into());
+                }
                 Ok((409, text))
                     if text.contains("still being carried out") || text.contains("has taken over") =>
                 {

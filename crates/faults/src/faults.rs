@@ -4,14 +4,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::ValueEnum;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rustix::process::Signal;
 
-use crate::installation::{Database, DatabaseServer, Installation};
+use crate::database::Cluster;
+use crate::installation::{Database, Installation, Objects, Setup};
 use crate::machine;
 
 /// How long a fault lasts that does not end by itself.
@@ -46,6 +47,14 @@ pub(crate) enum Fault {
     CutCommits,
     /// The network to the database delivers nothing for some seconds.
     StalledDatabase,
+    /// The host of the cluster's primary is lost, and returns after another primary was elected.
+    KilledPrimary,
+    /// PgBouncer is killed and started again.
+    KilledPooler,
+    /// The network to the object store delivers nothing for some seconds.
+    StalledObjects,
+    /// A node of the object store is killed, and started again after some seconds.
+    KilledStore,
 }
 
 impl fmt::Display for Fault {
@@ -56,23 +65,31 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
-    /// The faults that this database allows.
-    pub(crate) fn of(database: Database) -> Vec<Fault> {
-        let needs_server = [
-            Fault::CrashedDatabase,
-            Fault::EndedConnections,
-            Fault::CutCommits,
-            Fault::StalledDatabase,
-        ];
+    /// The faults that this setup allows.
+    pub(crate) fn of(setup: Setup) -> Vec<Fault> {
         let all = Fault::value_variants().iter().copied();
-        all.filter(|fault| database == Database::Postgres || !needs_server.contains(fault))
-            .filter(|fault| match fault {
-                Fault::ClockAhead | Fault::ClockBehind => machine::faketime().is_some(),
-                Fault::FullDisk => database == Database::Sqlite && machine::can_mount(),
-                Fault::OlderProgram => machine::has_older_program(),
-                _ => true,
-            })
-            .collect()
+        all.filter(|fault| fault.is_possible(setup)).collect()
+    }
+
+    fn is_possible(self, setup: Setup) -> bool {
+        match self {
+            Fault::KilledNode
+            | Fault::StoppedNode
+            | Fault::PausedNode
+            | Fault::KilledEngines
+            | Fault::MissingObjects => true,
+            // Under Patroni, a crashed server is the agent's business: see `KilledPrimary`.
+            Fault::CrashedDatabase => setup.database == Database::Postgres,
+            Fault::EndedConnections | Fault::CutCommits | Fault::StalledDatabase => {
+                setup.database != Database::Sqlite
+            }
+            Fault::KilledPrimary => matches!(setup.database, Database::Patroni | Database::PatroniAsync),
+            Fault::ClockAhead | Fault::ClockBehind => machine::faketime().is_some(),
+            Fault::FullDisk => setup.database == Database::Sqlite && machine::can_mount(),
+            Fault::OlderProgram => machine::has_older_program(),
+            Fault::KilledPooler => setup.pgbouncer,
+            Fault::StalledObjects | Fault::KilledStore => setup.objects == Objects::Garage,
+        }
     }
 }
 
@@ -114,6 +131,7 @@ impl Installation {
                 .as_ref()
                 .context("this fault needs a database server")
         };
+        let garage = || self.garage.as_ref().context("this fault needs --objects garage");
         match fault {
             Fault::KilledNode => {
                 self.signal(node, Signal::KILL).await?;
@@ -136,6 +154,10 @@ impl Installation {
             Fault::FullDisk => self.fill_disk().await,
             Fault::OlderProgram => self.with_older_program(node).await,
             Fault::MissingObjects => {
+                if let Some(garage) = &self.garage {
+                    garage.proxy.refuse(LASTS).await;
+                    return Ok(());
+                }
                 let away = self.objects.with_extension("away");
                 std::fs::rename(&self.objects, &away)?;
                 // A file in its place, so that no new folder is made.
@@ -145,12 +167,14 @@ impl Installation {
                 Ok(std::fs::rename(&away, &self.objects)?)
             }
             Fault::CrashedDatabase => {
-                let DatabaseServer { postgres, .. } = server()?;
+                let Cluster::Single(postgres) = &server()?.cluster else {
+                    bail!("this fault needs a single PostgreSQL: --database postgres");
+                };
                 postgres.crash().await?;
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 postgres.resume().await
             }
-            Fault::EndedConnections => self.end_connections().await,
+            Fault::EndedConnections => server()?.end_connections().await,
             Fault::CutCommits => {
                 let cut = server()?.proxy.cut_commits(3, LASTS).await;
                 ensure!(
@@ -163,6 +187,21 @@ impl Installation {
                 server()?.proxy.stall(LASTS).await;
                 Ok(())
             }
+            Fault::KilledPrimary => {
+                let Cluster::Patroni(patroni) = &server()?.cluster else {
+                    bail!("this fault needs a cluster: --database patroni");
+                };
+                patroni.kill_primary().await
+            }
+            Fault::KilledPooler => {
+                let pgbouncer = server()?.pgbouncer.as_ref();
+                pgbouncer.context("this fault needs --pgbouncer")?.restart().await
+            }
+            Fault::StalledObjects => {
+                garage()?.proxy.stall(LASTS).await;
+                Ok(())
+            }
+            Fault::KilledStore => garage()?.restart_node(node).await,
         }
     }
 }
@@ -173,8 +212,15 @@ mod tests {
 
     #[test]
     fn each_fault_comes_once_before_any_comes_again() {
-        let all = Fault::of(Database::Postgres);
-        assert!(all.len() > Fault::of(Database::Sqlite).len());
+        let of = |database| {
+            Fault::of(Setup {
+                database,
+                pgbouncer: false,
+                objects: Objects::Folder,
+            })
+        };
+        let all = of(Database::Postgres);
+        assert!(all.len() > of(Database::Sqlite).len());
         let mut order = Order::new(all.clone(), 7);
         for _ in 0..3 {
             let mut round: Vec<String> = all.iter().map(|_| order.next(2).0.to_string()).collect();

@@ -14,14 +14,12 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
-use crate::postgres::{Postgres, free_port};
-use crate::proxy::Proxy;
+use crate::database::DatabaseServer;
+use crate::garage::Garage;
+use crate::postgres::free_port;
 
 /// How long a start or a recovery may take.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The database's name.
-const NAME: &str = "bonafide";
-
 /// The database of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Database {
@@ -29,6 +27,28 @@ pub(crate) enum Database {
     Sqlite,
     /// Two nodes.
     Postgres,
+    /// Two nodes, and a cluster of three under Patroni with a synchronous standby.
+    Patroni,
+    /// Two nodes, and a cluster of three under Patroni whose standbys may lag.
+    PatroniAsync,
+}
+
+/// The objects of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Objects {
+    /// A folder that all nodes share.
+    Folder,
+    /// A bucket of Garage, on three nodes.
+    Garage,
+}
+
+/// What a run consists of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) database: Database,
+    /// PgBouncer in transaction mode is between the nodes and the database.
+    pub(crate) pgbouncer: bool,
+    pub(crate) objects: Objects,
 }
 
 /// A running installation. Everything is stopped and deleted when it is dropped.
@@ -37,7 +57,11 @@ pub(crate) struct Installation {
     pub(crate) nodes: Vec<Node>,
     pub(crate) database: Option<DatabaseServer>,
     database_url: String,
+    /// The folder of the objects, if they are not in a bucket.
     pub(crate) objects: PathBuf,
+    pub(crate) garage: Option<Garage>,
+    /// Whether a failover may lose acknowledged writes.
+    pub(crate) may_lose: bool,
     /// The sandbox account, as `serve --demo` describes it.
     pub(crate) demo: Value,
     pub(crate) http: reqwest::Client,
@@ -53,12 +77,6 @@ pub(crate) struct NodeOptions {
     pub(crate) env: Vec<(String, String)>,
 }
 
-/// PostgreSQL, and the proxy in front of it.
-pub(crate) struct DatabaseServer {
-    pub(crate) postgres: Postgres,
-    pub(crate) proxy: Proxy,
-}
-
 /// One server process.
 pub(crate) struct Node {
     pub(crate) port: u16,
@@ -67,8 +85,12 @@ pub(crate) struct Node {
 }
 
 impl Installation {
-    /// Starts PostgreSQL with two nodes behind one proxy, or one node on SQLite.
-    pub(crate) async fn start(program: &Path, database: Database) -> anyhow::Result<Installation> {
+    /// Starts a database server with two nodes, or one node on SQLite.
+    pub(crate) async fn start(program: &Path, setup: Setup) -> anyhow::Result<Installation> {
+        ensure!(
+            !(setup.pgbouncer && setup.database == Database::Sqlite),
+            "--pgbouncer needs a database server, such as --database postgres"
+        );
         let program = program
             .canonicalize()
             .with_context(|| format!("{} is missing: build the server first", program.display()))?;
@@ -76,21 +98,14 @@ impl Installation {
         // PostgreSQL's own user must reach its folder.
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o711))?;
         let data = |number: usize| folder.path().join(format!("node-{number}"));
-        let (database, database_url, count) = match database {
-            Database::Sqlite => (
-                None,
-                format!("sqlite:{}", data(0).join("bonafide.db").display()),
-                1,
-            ),
-            Database::Postgres => {
-                let postgres = Postgres::start(folder.path()).await?;
-                postgres
-                    .sql("postgres", &format!("create database {NAME}"))
-                    .await?;
-                let proxy = Proxy::start(postgres.port).await?;
-                let url = format!("postgres://bonafide@127.0.0.1:{}/{NAME}", proxy.port);
-                (Some(DatabaseServer { postgres, proxy }), url, 2)
-            }
+        let garage = match setup.objects {
+            Objects::Folder => None,
+            Objects::Garage => Some(Garage::start(folder.path()).await?),
+        };
+        let database = DatabaseServer::start(folder.path(), setup).await?;
+        let (database_url, count) = match &database {
+            None => (format!("sqlite:{}", data(0).join("bonafide.db").display()), 1),
+            Some(server) => (server.url(), 2),
         };
         let mut nodes = Vec::new();
         for number in 0..count {
@@ -108,6 +123,8 @@ impl Installation {
             database,
             database_url,
             objects: folder.path().join("objects"),
+            garage,
+            may_lose: setup.database == Database::PatroniAsync,
             demo: Value::Null,
             http: reqwest::Client::builder()
                 .timeout(Duration::from_secs(15))
@@ -125,6 +142,7 @@ impl Installation {
         let file = first.join("demo.json");
         let deadline = Instant::now() + PATIENCE;
         while !file.exists() {
+            self.ensure_runs(0).await?;
             ensure!(Instant::now() < deadline, "the sandbox account was not made");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -149,8 +167,11 @@ impl Installation {
             .envs(options.env.iter().map(|(name, value)| (name, value)))
             .env("BONAFIDE_DATA", &self.nodes[number].data)
             .env("BONAFIDE_DATABASE", &self.database_url)
-            .env("BONAFIDE_OBJECTS", format!("file:{}", self.objects.display()))
             .stdin(Stdio::null());
+        match &self.garage {
+            None => command.env("BONAFIDE_OBJECTS", format!("file:{}", self.objects.display())),
+            Some(garage) => command.env("BONAFIDE_OBJECTS", garage.url()).envs(garage.env()),
+        };
         command
     }
 
@@ -246,6 +267,22 @@ impl Installation {
         Ok(())
     }
 
+    /// Fails if a node has ended by itself.
+    async fn ensure_runs(&self, number: usize) -> anyhow::Result<()> {
+        let node = &self.nodes[number];
+        let ended = node
+            .child
+            .lock()
+            .await
+            .as_mut()
+            .map(Child::try_wait)
+            .transpose()?;
+        if let Some(Some(status)) = ended {
+            bail!("node {number} ended ({status}):\n{}", node.last_lines());
+        }
+        Ok(())
+    }
+
     /// Waits until every node can work.
     pub(crate) async fn wait_until_ready(&self) -> anyhow::Result<()> {
         let deadline = Instant::now() + PATIENCE;
@@ -258,11 +295,7 @@ impl Installation {
                     Ok(answer) if answer.status().is_success() => answers += 1,
                     _ => answers = 0,
                 }
-                let mut child = node.child.lock().await;
-                if let Some(Some(status)) = child.as_mut().map(Child::try_wait).transpose()? {
-                    bail!("node {number} ended ({status}):\n{}", node.last_lines());
-                }
-                drop(child);
+                self.ensure_runs(number).await?;
                 ensure!(
                     Instant::now() < deadline,
                     "node {number} is not ready:\n{}",
@@ -303,18 +336,6 @@ impl Installation {
     /// A member of the sandbox account's description.
     pub(crate) fn demo(&self, name: &str) -> &str {
         self.demo[name].as_str().unwrap_or_default()
-    }
-
-    /// Ends all connections of the nodes to the database, as an administrator or a failing network does.
-    pub(crate) async fn end_connections(&self) -> anyhow::Result<()> {
-        let server = self
-            .database
-            .as_ref()
-            .context("this run has no database server")?;
-        let sql = format!(
-            "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{NAME}' and pid <> pg_backend_pid()"
-        );
-        server.postgres.sql("postgres", &sql).await
     }
 }
 

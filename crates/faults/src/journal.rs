@@ -92,6 +92,34 @@ pub(crate) struct Acknowledged {
     pub(crate) left: BTreeMap<String, Instant>,
 }
 
+impl Acknowledged {
+    /// Forgets what was acknowledged between two states: a failover at that time may have lost it.
+    pub(crate) fn forget_between(&mut self, earlier: &Acknowledged, later: &Acknowledged) {
+        for (id, then) in &later.groups {
+            let Some(group) = self.groups.get_mut(id) else {
+                continue;
+            };
+            let before = earlier.groups.get(id);
+            // Anything that was acknowledged still later proves that the Group is there.
+            if group == then && before.is_none() {
+                self.groups.remove(id);
+                continue;
+            }
+            let before = before.cloned().unwrap_or_default();
+            if group.version == then.version {
+                group.version = before.version;
+            }
+            if group.verified == then.verified {
+                group.verified = before.verified;
+            }
+        }
+        let is_uncertain = |id: &String| later.ended.contains_key(id) && !earlier.ended.contains_key(id);
+        self.ended.retain(|id, _| !is_uncertain(id));
+        let is_uncertain = |id: &String| later.left.contains_key(id) && !earlier.left.contains_key(id);
+        self.left.retain(|id, _| !is_uncertain(id));
+    }
+}
+
 /// An acknowledged verification.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Verified {
@@ -124,6 +152,7 @@ struct Entries {
     failed: Vec<Failed>,
     windows: Vec<Window>,
     requests: BTreeMap<&'static str, u64>,
+    lost: BTreeMap<&'static str, u64>,
     file: Option<File>,
 }
 
@@ -203,6 +232,11 @@ impl Journal {
             failure,
             answer: answer.to_owned(),
         });
+    }
+
+    /// Records an answer that shows that a failover has lost something acknowledged.
+    pub(crate) fn lost(&self, request: &'static str) {
+        *self.entries().lost.entry(request).or_default() += 1;
     }
 
     /// Records a fault.
@@ -306,6 +340,12 @@ impl Journal {
         for (failure, count) in failures {
             text.push_str(&format!(" {count} {failure};"));
         }
+        if !entries.lost.is_empty() {
+            text.push_str("\nanswers that showed a loss by failover:");
+            for (request, count) in &entries.lost {
+                text.push_str(&format!(" {request} {count};"));
+            }
+        }
         text
     }
 }
@@ -313,6 +353,55 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_was_acknowledged_during_a_failover_may_be_lost() {
+        let state = |groups: &[(&str, u32)]| Acknowledged {
+            groups: groups
+                .iter()
+                .map(|(id, version)| {
+                    let group = Group {
+                        version: *version,
+                        verified: None,
+                    };
+                    ((*id).to_owned(), group)
+                })
+                .collect(),
+            ..Acknowledged::default()
+        };
+        let mut all = state(&[("old", 3), ("changed", 2), ("new", 1), ("later", 3), ("last", 1)]);
+        let earlier = state(&[("old", 3), ("changed", 1), ("later", 1)]);
+        let mut later = state(&[("old", 3), ("changed", 2), ("new", 1), ("later", 2)]);
+        let person = Verified {
+            user: "user".into(),
+            facemap: "face".into(),
+        };
+        all.groups.insert(
+            "verified later".into(),
+            Group {
+                version: 3,
+                verified: Some(person.clone()),
+            },
+        );
+        later.groups.insert(
+            "verified later".into(),
+            Group {
+                version: 3,
+                verified: None,
+            },
+        );
+        all.forget_between(&earlier, &later);
+        let verified = all.groups.remove("verified later");
+        assert_eq!(
+            verified,
+            Some(Group {
+                version: 0,
+                verified: Some(person)
+            })
+        );
+        let expected = state(&[("old", 3), ("changed", 1), ("later", 3), ("last", 1)]);
+        assert_eq!(all.groups, expected.groups);
+    }
 
     #[test]
     fn only_a_fault_excuses_a_failure_and_nothing_excuses_a_wrong_answer() {

@@ -3,14 +3,79 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU16, Ordering};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
+use rand::RngExt as _;
 use tokio::process::Command;
 
-/// A port that is free now.
+/// Where the search for ports begins and ends: below the ports that Linux gives to outgoing connections, so
+/// that no connection takes the port of a server while it is down.
+const PORTS: std::ops::Range<u16> = 12_000..32_000;
+/// The name of the databases' superuser, who needs no password here.
+pub(crate) const USER: &str = "bonafide";
+
+/// A port that is free now. This process never gets the same one twice.
 pub(crate) fn free_port() -> anyhow::Result<u16> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    Ok(listener.local_addr()?.port())
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Several harnesses may run at once, so each begins elsewhere.
+    let begin = rand::rng().random_range(PORTS);
+    let _ = NEXT.compare_exchange(0, begin, Ordering::SeqCst, Ordering::SeqCst);
+    for _ in PORTS {
+        let port = NEXT.fetch_add(1, Ordering::SeqCst);
+        if port >= PORTS.end {
+            NEXT.store(PORTS.start, Ordering::SeqCst);
+        }
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!(
+        "no port of 127.0.0.1 between {} and {} is free",
+        PORTS.start,
+        PORTS.end
+    )
+}
+
+/// A command that runs as the user `postgres` if this process runs as root, because PostgreSQL and PgBouncer
+/// refuse to run as root.
+pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => {
+            let mut command = Command::new("setpriv");
+            command
+                .args(["--reuid=postgres", "--regid=postgres", "--clear-groups"])
+                .arg(program);
+            command
+        }
+        false => Command::new(program),
+    };
+    command.current_dir("/").env("HOME", "/").stdin(Stdio::null());
+    command
+}
+
+/// Makes a folder that programs started by [`unprivileged`] own.
+pub(crate) async fn unprivileged_folder(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir(folder)?;
+    match rustix::process::geteuid().is_root() {
+        true => run(Command::new("chown").arg("postgres:").arg(folder)).await,
+        false => Ok(()),
+    }
+}
+
+/// Runs a statement in a database of the server on a port. Returns its rows, without a header.
+pub(crate) async fn sql_on(port: u16, database: &str, sql: &str) -> anyhow::Result<String> {
+    let bin = find_bin()?;
+    let port = port.to_string();
+    let arguments = ["-h", "127.0.0.1", "-p", &port, "-U", USER, "-qAt", "-d", database];
+    let mut command = unprivileged(bin.join("psql"));
+    let output = command.args(arguments).args(["-c", sql]).output().await?;
+    ensure!(
+        output.status.success(),
+        "{sql}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// A cluster in a temporary folder. It is stopped when dropped.
@@ -18,35 +83,21 @@ pub(crate) struct Postgres {
     bin: PathBuf,
     folder: PathBuf,
     pub(crate) port: u16,
-    is_root: bool,
 }
 
 impl Postgres {
     /// Creates and starts a cluster.
     pub(crate) async fn start(folder: &Path) -> anyhow::Result<Postgres> {
-        let bin = find_bin().context("PostgreSQL is missing: install Debian's package postgresql")?;
-        let is_root = rustix::process::geteuid().is_root();
+        let bin = find_bin()?;
         let folder = folder.join("postgres");
-        std::fs::create_dir(&folder)?;
+        unprivileged_folder(&folder).await?;
         let postgres = Postgres {
             bin,
             folder,
             port: free_port()?,
-            is_root,
         };
-        if is_root {
-            // PostgreSQL refuses to run as root.
-            run(Command::new("chown").arg("postgres:").arg(&postgres.folder)).await?;
-        }
         let data = postgres.data();
-        let arguments = [
-            "-U",
-            "bonafide",
-            "--auth=trust",
-            "--encoding=UTF8",
-            "--locale=C",
-            "-D",
-        ];
+        let arguments = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C", "-D"];
         run(postgres.tool("initdb").args(arguments).arg(&data)).await?;
         postgres.resume().await?;
         Ok(postgres)
@@ -58,19 +109,7 @@ impl Postgres {
 
     /// One of PostgreSQL's programs, as the user that owns the cluster.
     fn tool(&self, name: &str) -> Command {
-        let program = self.bin.join(name);
-        let mut command = match self.is_root {
-            true => {
-                let mut command = Command::new("setpriv");
-                command
-                    .args(["--reuid=postgres", "--regid=postgres", "--clear-groups"])
-                    .arg(program);
-                command
-            }
-            false => Command::new(program),
-        };
-        command.current_dir("/").env("HOME", "/");
-        command
+        unprivileged(self.bin.join(name))
     }
 
     /// Starts the cluster, and waits until it accepts connections.
@@ -94,25 +133,6 @@ impl Postgres {
             .arg(self.data()))
         .await
     }
-
-    /// Runs a statement in a database.
-    pub(crate) async fn sql(&self, database: &str, sql: &str) -> anyhow::Result<()> {
-        let port = self.port.to_string();
-        let arguments = [
-            "-h",
-            "127.0.0.1",
-            "-p",
-            &port,
-            "-U",
-            "bonafide",
-            "-qAt",
-            "-d",
-            database,
-            "-c",
-            sql,
-        ];
-        run(self.tool("psql").args(arguments)).await
-    }
 }
 
 impl Drop for Postgres {
@@ -129,7 +149,7 @@ impl Drop for Postgres {
 }
 
 /// The folder of PostgreSQL's programs, the newest version's first.
-fn find_bin() -> Option<PathBuf> {
+pub(crate) fn find_bin() -> anyhow::Result<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten()
@@ -140,11 +160,20 @@ fn find_bin() -> Option<PathBuf> {
         })
         .collect();
     found.sort();
-    let in_path = || {
-        let paths = std::env::var_os("PATH")?;
-        std::env::split_paths(&paths).find(|folder| folder.join("initdb").exists())
-    };
-    found.pop().map(|(_, bin)| bin).or_else(in_path)
+    let in_path = || in_path("initdb")?.parent().map(Path::to_owned);
+    found
+        .pop()
+        .map(|(_, bin)| bin)
+        .or_else(in_path)
+        .context("PostgreSQL is missing: install Debian's package postgresql")
+}
+
+/// A program in one of the folders of `PATH`.
+pub(crate) fn in_path(program: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths)
+        .map(|folder| folder.join(program))
+        .find(|file| file.exists())
 }
 
 /// Runs a program to its end.

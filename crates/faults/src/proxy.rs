@@ -1,6 +1,6 @@
-//! A TCP proxy in front of PostgreSQL that can break what a network breaks: it cuts a connection after a
-//! COMMIT has reached the database and before its answer has reached the client, or it delivers nothing for
-//! a while.
+//! A TCP proxy in front of a database or an object store that can break what a network breaks: it cuts a
+//! connection after a COMMIT has reached the database and before its answer has reached the client, delivers
+//! nothing for a while, or refuses every connection. It never changes what it forwards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -13,6 +13,22 @@ use tokio::sync::watch;
 /// A simple query with this text ends a transaction.
 const COMMIT: &[u8] = b"COMMIT\0";
 
+/// The ports of this machine that connections are forwarded to.
+#[derive(Clone)]
+pub(crate) enum Target {
+    /// One server at a time. When it changes, connections to the former one are cut; while there is none,
+    /// every connection is refused.
+    Current(watch::Receiver<Option<u16>>),
+    /// The first of several servers that accepts the connection.
+    Any(Arc<[u16]>),
+}
+
+impl From<u16> for Target {
+    fn from(port: u16) -> Self {
+        Target::Any([port].into())
+    }
+}
+
 /// What the proxy does to its connections.
 pub(crate) struct Proxy {
     pub(crate) port: u16,
@@ -24,22 +40,25 @@ struct State {
     cuts: AtomicU32,
     stalled: AtomicBool,
     resumed: watch::Sender<()>,
+    refuses: watch::Sender<bool>,
 }
 
 impl Proxy {
     /// Listens on a free port and forwards each connection to a port of this machine.
-    pub(crate) async fn start(target: u16) -> anyhow::Result<Proxy> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+    pub(crate) async fn start(target: impl Into<Target>) -> anyhow::Result<Proxy> {
+        let target = target.into();
+        let listener = TcpListener::bind(("127.0.0.1", crate::postgres::free_port()?)).await?;
         let port = listener.local_addr()?.port();
         let state = Arc::new(State {
             cuts: AtomicU32::new(0),
             stalled: AtomicBool::new(false),
             resumed: watch::Sender::new(()),
+            refuses: watch::Sender::new(false),
         });
         let shared = Arc::clone(&state);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(forward(client, target, Arc::clone(&shared)));
+                tokio::spawn(forward(client, target.clone(), Arc::clone(&shared)));
             }
         });
         Ok(Proxy { port, state })
@@ -63,6 +82,13 @@ impl Proxy {
         self.state.stalled.store(false, Ordering::SeqCst);
         self.state.resumed.send_replace(());
     }
+
+    /// Cuts every connection, and refuses new ones for a while.
+    pub(crate) async fn refuse(&self, time: Duration) {
+        self.state.refuses.send_replace(true);
+        tokio::time::sleep(time).await;
+        self.state.refuses.send_replace(false);
+    }
 }
 
 impl State {
@@ -82,11 +108,48 @@ impl State {
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take)
             .is_ok()
     }
+
+    /// Returns when connections are refused.
+    async fn refused(&self) {
+        let mut refuses = self.refuses.subscribe();
+        // The sender is part of this state, so waiting cannot fail.
+        let _ = refuses.wait_for(|refuses| *refuses).await;
+    }
+}
+
+impl Target {
+    /// Connects to the server.
+    async fn connect(&mut self) -> Option<TcpStream> {
+        let ports = match self {
+            Target::Current(current) => current.borrow_and_update().iter().copied().collect(),
+            Target::Any(ports) => Arc::clone(ports),
+        };
+        for port in ports.iter() {
+            if let Ok(stream) = TcpStream::connect(("127.0.0.1", *port)).await {
+                return Some(stream);
+            }
+        }
+        None
+    }
+
+    /// Returns when the server is no longer the one that [`Target::connect`] found.
+    async fn changed(&mut self) {
+        let has_changed = match self {
+            Target::Current(current) => current.changed().await.is_ok(),
+            Target::Any(_) => false,
+        };
+        if !has_changed {
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 /// Copies both directions until one ends or the connection is cut.
-async fn forward(client: TcpStream, target: u16, state: Arc<State>) {
-    let Ok(server) = TcpStream::connect(("127.0.0.1", target)).await else {
+async fn forward(client: TcpStream, mut target: Target, state: Arc<State>) {
+    if *state.refuses.borrow() {
+        return;
+    }
+    let Some(server) = target.connect().await else {
         return;
     };
     let (mut from_client, mut to_client) = client.into_split();
@@ -138,5 +201,67 @@ async fn forward(client: TcpStream, target: u16, state: Arc<State>) {
     tokio::select! {
         () = up => {}
         () = down => {}
+        () = target.changed() => {}
+        () = state.refused() => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that sends its number to each client.
+    async fn server(number: u8) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let mut open = Vec::new();
+            while let Ok((mut client, _)) = listener.accept().await {
+                client.write_all(&[number]).await.unwrap();
+                open.push(client);
+            }
+        });
+        port
+    }
+
+    async fn connect(proxy: &Proxy) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", proxy.port)).await.unwrap()
+    }
+
+    /// The next byte, or `None` if the connection was closed.
+    async fn next(stream: &mut TcpStream) -> Option<u8> {
+        stream.read_u8().await.ok()
+    }
+
+    #[tokio::test]
+    async fn connections_follow_the_current_server() {
+        let (one, two) = (server(1).await, server(2).await);
+        let (current, receiver) = watch::channel(None);
+        let proxy = Proxy::start(Target::Current(receiver)).await.unwrap();
+        assert_eq!(next(&mut connect(&proxy).await).await, None);
+        current.send_replace(Some(one));
+        let mut first = connect(&proxy).await;
+        assert_eq!(next(&mut first).await, Some(1));
+        current.send_replace(Some(two));
+        assert_eq!(
+            next(&mut first).await,
+            None,
+            "the former server's connection is cut"
+        );
+        assert_eq!(next(&mut connect(&proxy).await).await, Some(2));
+    }
+
+    #[tokio::test]
+    async fn a_dead_server_is_skipped_and_a_refusing_proxy_cuts() {
+        let dead = crate::postgres::free_port().unwrap();
+        let ports = [dead, server(2).await];
+        let proxy = Proxy::start(Target::Any(ports.into())).await.unwrap();
+        let mut open = connect(&proxy).await;
+        assert_eq!(next(&mut open).await, Some(2));
+        tokio::join!(proxy.refuse(Duration::from_millis(300)), async {
+            assert_eq!(next(&mut open).await, None);
+            assert_eq!(next(&mut connect(&proxy).await).await, None);
+        });
+        assert_eq!(next(&mut connect(&proxy).await).await, Some(2));
     }
 }

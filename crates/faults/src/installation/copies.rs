@@ -53,6 +53,8 @@ impl Copy {
                 child: Mutex::new(None),
             }],
             database: None,
+            garage: None,
+            may_lose: false,
             database_url,
             objects,
             demo: original.demo.clone(),

@@ -1,0 +1,83 @@
+//! The database server of a run: one PostgreSQL or a cluster of three, the proxy that breaks the network to it,
+//! and PgBouncer if the run has one. The nodes connect to PgBouncer or to the proxy, never to PostgreSQL
+//! itself.
+
+use std::path::Path;
+
+use crate::installation::{Database, Setup};
+use crate::patroni::Patroni;
+use crate::pgbouncer::PgBouncer;
+use crate::postgres::{Postgres, USER, sql_on};
+use crate::proxy::Proxy;
+
+/// The database's name.
+const NAME: &str = "bonafide";
+
+/// PostgreSQL, the proxy in front of it, and PgBouncer in front of the proxy.
+pub(crate) struct DatabaseServer {
+    pub(crate) cluster: Cluster,
+    pub(crate) proxy: Proxy,
+    pub(crate) pgbouncer: Option<PgBouncer>,
+}
+
+/// The servers that store the database.
+pub(crate) enum Cluster {
+    /// One server.
+    Single(Postgres),
+    /// A primary and two standbys.
+    Patroni(Patroni),
+}
+
+impl DatabaseServer {
+    /// Starts the servers, and makes an empty database. `None` for SQLite.
+    pub(crate) async fn start(folder: &Path, setup: Setup) -> anyhow::Result<Option<DatabaseServer>> {
+        let cluster = match setup.database {
+            Database::Sqlite => return Ok(None),
+            Database::Postgres => Cluster::Single(Postgres::start(folder).await?),
+            Database::Patroni => Cluster::Patroni(Patroni::start(folder, true).await?),
+            Database::PatroniAsync => Cluster::Patroni(Patroni::start(folder, false).await?),
+        };
+        cluster.sql(&format!("create database {NAME}")).await?;
+        let proxy = match &cluster {
+            Cluster::Single(postgres) => Proxy::start(postgres.port).await?,
+            Cluster::Patroni(patroni) => Proxy::start(patroni.target()).await?,
+        };
+        let pgbouncer = match setup.pgbouncer {
+            true => Some(PgBouncer::start(folder, proxy.port).await?),
+            false => None,
+        };
+        Ok(Some(DatabaseServer {
+            cluster,
+            proxy,
+            pgbouncer,
+        }))
+    }
+
+    /// The address of the database for the nodes.
+    pub(crate) fn url(&self) -> String {
+        let port = self
+            .pgbouncer
+            .as_ref()
+            .map_or(self.proxy.port, |pgbouncer| pgbouncer.port);
+        format!("postgres://{USER}@127.0.0.1:{port}/{NAME}")
+    }
+
+    /// Ends all connections to the database, as an administrator or a failing network does.
+    pub(crate) async fn end_connections(&self) -> anyhow::Result<()> {
+        let sql = format!(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{NAME}' and pid <> pg_backend_pid()"
+        );
+        self.cluster.sql(&sql).await
+    }
+}
+
+impl Cluster {
+    /// Runs a statement as the superuser on the server that accepts writes.
+    async fn sql(&self, sql: &str) -> anyhow::Result<()> {
+        match self {
+            Cluster::Single(postgres) => sql_on(postgres.port, "postgres", sql).await,
+            Cluster::Patroni(patroni) => patroni.sql("postgres", sql).await,
+        }
+        .map(drop)
+    }
+}
