@@ -9,6 +9,7 @@
 //! The crate knows nothing of pictures or models. It never removes a wall. It reports missing walls; the caller
 //! decides whether to continue.
 
+mod control_groups;
 mod descriptors;
 mod filesystem;
 mod limits;
@@ -16,5 +17,6 @@ mod namespaces;
 mod system_calls;
 mod walls;
 
+pub use control_groups::prepare_control_group;
 pub use filesystem::library_folders;
 pub use walls::{Plan, Wall, WallState, Walls};

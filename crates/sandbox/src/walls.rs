@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
 
-use crate::{descriptors, filesystem, limits, namespaces, system_calls};
+use crate::{control_groups, descriptors, filesystem, limits, namespaces, system_calls};
 
 /// One wall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Wall {
-    /// Limits on address space, processor time and open files; no written files or core dumps (setrlimit(2)).
+    /// Limits on address space, processor time and open files; no written files or core dumps (setrlimit(2)). Where
+    /// the server has a delegated control group, also a group with limits on memory and threads (cgroups(7)).
     Limits,
     /// No descriptor but stdin, stdout and stderr.
     Descriptors,
@@ -98,6 +99,8 @@ impl Walls {
         let mut walls = Walls(Vec::new());
         walls.add(Wall::Descriptors, descriptors::close_all());
         walls.add(Wall::Environment, environment());
+        // Before the limit on open files and the wall around files. The server logs whether there is a group.
+        let _ = control_groups::enter(plan.memory);
         walls.add(Wall::Limits, limits::set(plan.memory));
         let network = namespaces::leave().and_then(|()| limits::set_threads());
         walls.add(Wall::Network, network);

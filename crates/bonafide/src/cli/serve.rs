@@ -147,6 +147,10 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
 /// A worker's walls are checked first, because a server must not start without the required ones.
 fn start_engines(config: &ServeConfig) -> anyhow::Result<EngineWorkers> {
     let program = std::env::current_exe()?;
+    match engine_process::prepare_control_group() {
+        Ok(()) => tracing::info!("each engine worker gets a control group"),
+        Err(reason) => tracing::info!(reason, "engine workers get no control groups, only limits of the process"),
+    }
     let walls = engine_process::check_walls(&program).context("the engine workers cannot start")?;
     let up = walls.states().iter().filter(|state| state.fault.is_none());
     let up: Vec<&str> = up.map(|state| state.wall.as_str()).collect();
