@@ -5,16 +5,18 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use reqwest::StatusCode;
 use rustix::process::Signal;
 
 use crate::check::Expected;
+use crate::database::Cluster;
 use crate::faults::Fault;
 use crate::installation::Installation;
 use crate::installation::copies::{Copy, copy_folder};
 use crate::journal::{Acknowledged, Journal};
 use crate::load::Load;
+use crate::postgres::{USER, sql_on};
 
 /// How many people are erased after the copy was made.
 const ERASED: usize = 3;
@@ -28,6 +30,7 @@ pub(crate) async fn restore(
     time: Duration,
 ) -> anyhow::Result<(Installation, Expected)> {
     tokio::time::sleep(time / 2).await;
+    journal.await_failed().await?;
     let identity = installation.folder().join("backup.key");
     let private = installation.bonafide(&["backup", "generate-key"]).await?;
     std::fs::write(&identity, &private)?;
@@ -51,7 +54,7 @@ pub(crate) async fn restore(
     installation.kill_all().await?;
 
     let copy = Copy::prepare(installation)?;
-    let database = copy.sqlite();
+    let database = empty_database(installation, &copy).await?;
     let restored = copy.open(installation, database)?;
     let from = Instant::now();
     let objects = format!("file:{}", installation.objects.display());
@@ -76,6 +79,18 @@ pub(crate) async fn restore(
         is_exact: false,
     };
     Ok((restored, expected))
+}
+
+/// The address of an empty database for a copy, on the server that the installation used.
+async fn empty_database(installation: &Installation, copy: &Copy) -> anyhow::Result<String> {
+    let Some(server) = &installation.database else {
+        return Ok(copy.sqlite());
+    };
+    let Cluster::Single(postgres) = &server.cluster else {
+        bail!("the scenario restore needs --database sqlite or --database postgres");
+    };
+    sql_on(postgres.port, "postgres", "create database restored").await?;
+    Ok(format!("postgres://{USER}@127.0.0.1:{}/restored", postgres.port))
 }
 
 /// The disk of a paused machine, as its host copies it. Returns the started copy, and what it must contain.
@@ -117,7 +132,7 @@ pub(crate) async fn disk_image(
 }
 
 /// Starts an installation, and checks that erased people are not in it.
-async fn start(installation: &Installation, erased: &[String]) -> anyhow::Result<()> {
+pub(crate) async fn start(installation: &Installation, erased: &[String]) -> anyhow::Result<()> {
     let doctor = installation.bonafide(&["doctor"]).await?;
     ensure!(!doctor.contains("BAD"), "doctor: {doctor}");
     installation.start_node(0).await?;

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use rand::seq::IteratorRandom as _;
 use serde_json::{Value, json};
 
@@ -257,6 +258,17 @@ impl Journal {
         let mut left = entries.acknowledged.left.iter();
         left.find(|(_, begun)| begun.elapsed() > time)
             .map(|(session, _)| session.clone())
+    }
+
+    /// Waits until a hosted session has failed, so that there is somebody to erase.
+    pub(crate) async fn await_failed(&self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        let is_failed = |ended: &Ended| ended.poll["status"] == json!("failed");
+        while !self.entries().acknowledged.ended.values().any(is_failed) {
+            ensure!(Instant::now() < deadline, "no hosted session has failed");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        Ok(())
     }
 
     /// Everything that was acknowledged so far.

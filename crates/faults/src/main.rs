@@ -24,6 +24,7 @@ mod machine;
 mod objects;
 mod patroni;
 mod pgbouncer;
+mod point_in_time;
 mod portal;
 mod postgres;
 mod proxy;
@@ -34,7 +35,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use clap::{Parser, ValueEnum};
 
 use crate::check::{Expected, Report};
@@ -55,6 +56,8 @@ enum Scenario {
     Restore,
     /// The disk of a paused machine is copied and started (SQLite).
     DiskImage,
+    /// PostgreSQL is recovered to a moment from a base backup and its archived log.
+    PointInTime,
 }
 
 /// An asynchronous standby has received everything that was acknowledged so long ago.
@@ -133,6 +136,10 @@ async fn main() -> anyhow::Result<()> {
     if arguments.scenario == Scenario::Registrations {
         return registrations::run(&installation, &journal, arguments.faces.as_deref()).await;
     }
+    let archive = match arguments.scenario {
+        Scenario::PointInTime => Some(point_in_time::archive(&installation).await?),
+        _ => None,
+    };
     let load = Load::start(&installation, &journal, arguments.clients).await?;
 
     let time = Duration::from_secs(arguments.seconds);
@@ -144,6 +151,12 @@ async fn main() -> anyhow::Result<()> {
         Scenario::DiskImage => {
             let (image, expected) = copied::disk_image(&installation, &journal, load, time).await?;
             return finish(&image, &journal, &expected).await;
+        }
+        Scenario::PointInTime => {
+            let archive = archive.context("no archive")?;
+            let recovery = point_in_time::recover(&installation, archive, &journal, load, time);
+            let (recovered, _server, expected) = recovery.await?;
+            return finish(&recovered, &journal, &expected).await;
         }
         Scenario::Load | Scenario::Registrations => {}
     }

@@ -103,6 +103,17 @@ impl Postgres {
         Ok(postgres)
     }
 
+    /// Starts a server on a folder with a base backup in `data`, which recovers from its archive.
+    pub(crate) async fn recover(folder: PathBuf) -> anyhow::Result<Postgres> {
+        let postgres = Postgres {
+            bin: find_bin()?,
+            folder,
+            port: free_port()?,
+        };
+        postgres.resume().await?;
+        Ok(postgres)
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
