@@ -55,11 +55,12 @@ impl DatabaseServer {
 
     /// The address of the database for the nodes.
     pub(crate) fn url(&self) -> String {
-        let port = self
-            .pgbouncer
-            .as_ref()
-            .map_or(self.proxy.port, |pgbouncer| pgbouncer.port);
-        format!("postgres://{USER}@127.0.0.1:{port}/{NAME}")
+        let (port, options) = match &self.pgbouncer {
+            // See "A connection pooler" in docs/operators/database-and-objects.md.
+            Some(pgbouncer) => (pgbouncer.port, "?statement-cache-capacity=0"),
+            None => (self.proxy.port, ""),
+        };
+        format!("postgres://{USER}@127.0.0.1:{port}/{NAME}{options}")
     }
 
     /// Ends all connections to the database, as an administrator or a failing network does.

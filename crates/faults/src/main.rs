@@ -35,8 +35,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::{Parser, ValueEnum};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::check::{Expected, Report};
 use crate::faults::Fault;
@@ -112,6 +113,16 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    // Dropping the run stops every process that it has started.
+    tokio::select! {
+        done = run(arguments) => done,
+        _ = interrupt.recv() => bail!("interrupted"),
+        _ = terminate.recv() => bail!("terminated"),
+    }
+}
+
+async fn run(arguments: Arguments) -> anyhow::Result<()> {
     // The client library requires a provider, even though no address here uses TLS.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let setup = Setup {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sqlx::pool::PoolOptions;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteSynchronous;
-use sqlx::{PgPool, Postgres};
+use sqlx::{ConnectOptions as _, PgPool, Postgres, Transaction};
 
 use crate::conn::{Conn, Handle, Tx};
 use crate::error::Error;
@@ -45,7 +45,18 @@ enum Pools {
         main: Box<SqliteFile>,
         traffic: Box<SqliteFile>,
     },
-    Postgres(PgPool),
+    Postgres(PgPool, Pooling),
+}
+
+/// Who decides on which of PostgreSQL's sessions a statement runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pooling {
+    /// A connection is a session. Statements are prepared once for each connection.
+    Session,
+    /// A connection pooler runs each transaction on any session (PgBouncer's transaction mode). Every
+    /// statement therefore runs in a transaction, where nothing that was prepared before exists. The
+    /// address chooses this with `statement-cache-capacity=0`.
+    Transaction,
 }
 
 impl std::fmt::Debug for Db {
@@ -157,7 +168,7 @@ impl Db {
     pub fn path(&self) -> Option<&std::path::Path> {
         match &self.pools {
             Pools::Sqlite { main, .. } => Some(main.path()),
-            Pools::Postgres(_) => None,
+            Pools::Postgres(..) => None,
         }
     }
 
@@ -169,7 +180,7 @@ impl Db {
 
     pub(crate) fn postgres_pool(&self) -> Result<&PgPool, Error> {
         match &self.pools {
-            Pools::Postgres(pool) => Ok(pool),
+            Pools::Postgres(pool, _) => Ok(pool),
             Pools::Sqlite { .. } => Err(Error::Config("this needs a PostgreSQL database".into())),
         }
     }
@@ -194,7 +205,7 @@ impl Db {
     /// Whether this is PostgreSQL; otherwise it is SQLite.
     #[must_use]
     pub fn is_postgres(&self) -> bool {
-        matches!(self.pools, Pools::Postgres(_))
+        matches!(self.pools, Pools::Postgres(..))
     }
 
     /// A connection for reading. Each statement sees one consistent state. On SQLite the connection refuses
@@ -207,7 +218,8 @@ impl Db {
             Pools::Sqlite { main, traffic } => {
                 Handle::Sqlite(self.file(main, traffic).readers().acquire().await?)
             }
-            Pools::Postgres(pool) => Handle::Postgres(pool.acquire().await?),
+            Pools::Postgres(pool, Pooling::Session) => Handle::Postgres(pool.acquire().await?),
+            Pools::Postgres(_, Pooling::Transaction) => Handle::PostgresTx(self.begin_postgres().await?),
         };
         Ok(self.conn(handle))
     }
@@ -220,10 +232,10 @@ impl Db {
     pub async fn begin(&self) -> Result<Tx, Error> {
         let handle = match &self.pools {
             Pools::Sqlite { main, traffic } => Handle::SqliteTx(self.file(main, traffic).begin().await?),
-            Pools::Postgres(pool) => {
-                let mut tx = pool.begin().await?;
+            Pools::Postgres(..) => {
+                let mut tx = self.begin_postgres().await?;
                 if self.durability == Durability::Traffic {
-                    sqlx::query("set local synchronous_commit = off")
+                    sqlx::raw_sql("set local synchronous_commit = off")
                         .execute(&mut *tx)
                         .await?;
                 }
@@ -231,6 +243,19 @@ impl Db {
             }
         };
         Ok(Tx::new(self.conn(handle)))
+    }
+
+    /// Begins a transaction on PostgreSQL.
+    pub(crate) async fn begin_postgres(&self) -> Result<Transaction<'static, Postgres>, Error> {
+        match &self.pools {
+            Pools::Postgres(pool, Pooling::Session) => Ok(pool.begin().await?),
+            // sqlx names its statements, and the session may have some of the same names from other
+            // connections.
+            Pools::Postgres(pool, Pooling::Transaction) => {
+                Ok(pool.begin_with("begin; deallocate all").await?)
+            }
+            Pools::Sqlite { .. } => Err(Error::Config("this needs a PostgreSQL database".into())),
+        }
     }
 
     fn conn(&self, handle: Handle) -> Conn {
@@ -250,16 +275,16 @@ impl Db {
                 traffic.migrate(&migrations::TRAFFIC).await?;
                 traffic.take_over_api_log(main).await?;
             }
-            Pools::Postgres(pool) => {
+            Pools::Postgres(pool, _) => {
                 // If sessions race to create the table, all but one may fail. Then the table exists.
                 let sql = "create table if not exists migration_lock (id bigint primary key)";
                 if sqlx::raw_sql(sql).execute(pool).await.is_err() {
                     sqlx::raw_sql(sql).execute(pool).await?;
                 }
-                sqlx::query("insert into migration_lock (id) values (1) on conflict do nothing")
+                sqlx::raw_sql("insert into migration_lock (id) values (1) on conflict do nothing")
                     .execute(pool)
                     .await?;
-                let mut tx = pool.begin().await?;
+                let mut tx = self.begin_postgres().await?;
                 sqlx::query("update migration_lock set id = 1 where id = 1")
                     .execute(&mut *tx)
                     .await?;
@@ -338,7 +363,7 @@ impl Db {
                 main.truncate_wal().await?;
                 traffic.truncate_wal().await
             }
-            Pools::Postgres(_) => Ok(()),
+            Pools::Postgres(..) => Ok(()),
         }
     }
 
@@ -349,7 +374,7 @@ impl Db {
                 main.close().await;
                 traffic.close().await;
             }
-            Pools::Postgres(pool) => pool.close().await,
+            Pools::Postgres(pool, _) => pool.close().await,
         }
     }
 }
@@ -365,12 +390,24 @@ async fn connect_server(url: &str, options: &Options) -> Result<Pools, Error> {
         ));
     }
     let connect = PgConnectOptions::from_str(url)?.application_name("bonafide");
+    let pooling = match caches_statements(&connect) {
+        true => Pooling::Session,
+        false => Pooling::Transaction,
+    };
     let pool = PoolOptions::<Postgres>::new()
         .max_connections(options.max_connections)
         .acquire_timeout(options.acquire_timeout)
         .connect_with(connect)
         .await?;
-    Ok(Pools::Postgres(pool))
+    Ok(Pools::Postgres(pool, pooling))
+}
+
+/// Whether the address permits prepared statements that outlive a transaction.
+fn caches_statements(options: &PgConnectOptions) -> bool {
+    // The options have no getter for this.
+    let url = options.to_url_lossy();
+    !url.query_pairs()
+        .any(|(name, value)| name == "statement-cache-capacity" && value == "0")
 }
 
 /// Runs a block as one transaction. If the database could not serialise it, the block runs again from its
@@ -396,4 +433,25 @@ macro_rules! transaction {
             }
         }
     }};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_capacity_of_zero_means_a_pooler_of_transactions() {
+        for (url, expected) in [
+            ("postgres://u@h/d", true),
+            ("postgres://u@h/d?statement-cache-capacity=10", true),
+            ("postgres://u@h/d?statement-cache-capacity=0", false),
+            (
+                "postgres://u@h/d?sslmode=disable&statement-cache-capacity=0",
+                false,
+            ),
+        ] {
+            let options = PgConnectOptions::from_str(url).unwrap();
+            assert_eq!(caches_statements(&options), expected, "{url}");
+        }
+    }
 }

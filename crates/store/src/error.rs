@@ -122,6 +122,10 @@ impl From<sqlx::Error> for Error {
             _ if is_full(&error) => Self::DatabaseFull(error),
             sqlx::Error::Database(database) if database.is_unique_violation() => Self::Conflict,
             sqlx::Error::Database(database) if is_temporary(database.as_ref()) => Self::Unavailable(error),
+            sqlx::Error::Database(database) if lacks_statements(database.as_ref()) => Self::Config(format!(
+                "a connection pooler runs statements of one connection on several sessions ({database}): add \
+                 `?statement-cache-capacity=0` to the database's address"
+            )),
             sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::Io(_)
@@ -153,6 +157,14 @@ fn is_temporary(error: &dyn DatabaseError) -> bool {
                 || code == "25006"
         }
     }
+}
+
+/// Whether PostgreSQL's session has other prepared statements than the connection has made.
+fn lacks_statements(error: &dyn DatabaseError) -> bool {
+    // 42P05 duplicate_prepared_statement, 26000 invalid_sql_statement_name.
+    error
+        .code()
+        .is_some_and(|code| code == "42P05" || code == "26000")
 }
 
 /// Whether an error may have ended SQLite's transaction, regardless of the statement that reported it.

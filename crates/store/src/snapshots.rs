@@ -54,8 +54,8 @@ impl Db {
     /// # Errors
     /// [`Error::Config`] on SQLite.
     pub async fn postgres_snapshot(&self) -> Result<PostgresSnapshot, Error> {
-        let mut tx = self.postgres_pool()?.begin().await?;
-        sqlx::query("set transaction isolation level repeatable read, read only")
+        let mut tx = self.begin_postgres().await?;
+        sqlx::raw_sql("set transaction isolation level repeatable read, read only")
             .execute(&mut *tx)
             .await?;
         let sql =
@@ -77,8 +77,7 @@ impl Db {
     /// [`Error::Unavailable`] or [`Error::Database`].
     pub async fn table_counts(&self) -> Result<TableCounts, Error> {
         if self.is_postgres() {
-            let mut conn = self.postgres_pool()?.acquire().await?;
-            return counts_of_postgres(&mut conn).await;
+            return counts_of_postgres(&mut *self.begin_postgres().await?).await;
         }
         file_counts(self.sqlite_file()?).await
     }
@@ -92,7 +91,7 @@ impl Db {
     pub async fn begin_restore(&self) -> Result<(), Error> {
         let sql =
             format!("create table if not exists {MARKER} (begun_at timestamptz not null default now())");
-        sqlx::query(AssertSqlSafe(sql))
+        sqlx::raw_sql(AssertSqlSafe(sql))
             .execute(self.postgres_pool()?)
             .await?;
         Ok(())
@@ -108,7 +107,7 @@ impl Db {
         }
         for name in self.table_counts().await?.keys() {
             let sql = AssertSqlSafe(format!("drop table {} cascade", quoted(name)));
-            sqlx::query(sql).execute(self.postgres_pool()?).await?;
+            sqlx::raw_sql(sql).execute(self.postgres_pool()?).await?;
         }
         Ok(())
     }
@@ -119,7 +118,8 @@ impl Db {
     /// [`Error::Config`] on SQLite.
     pub async fn postgres_version(&self) -> Result<u32, Error> {
         let sql = "select current_setting('server_version_num')::bigint / 10000";
-        let major: i64 = sqlx::query_scalar(sql).fetch_one(self.postgres_pool()?).await?;
+        let mut tx = self.begin_postgres().await?;
+        let major: i64 = sqlx::query_scalar(sql).fetch_one(&mut *tx).await?;
         u32::try_from(major).map_err(|error| Error::Config(error.to_string()))
     }
 
@@ -128,7 +128,7 @@ impl Db {
     /// # Errors
     /// As [`Db::begin_restore`].
     pub async fn finish_restore(&self) -> Result<(), Error> {
-        sqlx::query(AssertSqlSafe(format!("drop table {MARKER}")))
+        sqlx::raw_sql(AssertSqlSafe(format!("drop table {MARKER}")))
             .execute(self.postgres_pool()?)
             .await?;
         Ok(())
@@ -143,9 +143,8 @@ impl Db {
             return Ok(false);
         }
         let sql = "select to_regclass($1) is not null";
-        let found = sqlx::query_scalar(sql)
-            .bind(MARKER)
-            .fetch_one(self.postgres_pool()?);
+        let mut tx = self.begin_postgres().await?;
+        let found = sqlx::query_scalar(sql).bind(MARKER).fetch_one(&mut *tx);
         Ok(found.await?)
     }
 
@@ -156,9 +155,8 @@ impl Db {
     pub async fn has_tables(&self) -> Result<bool, Error> {
         let sql = "select exists (select 1 from pg_tables where schemaname = current_schema()
                    and tablename not in ($1, 'migration_lock'))";
-        let found = sqlx::query_scalar(sql)
-            .bind(MARKER)
-            .fetch_one(self.postgres_pool()?);
+        let mut tx = self.begin_postgres().await?;
+        let found = sqlx::query_scalar(sql).bind(MARKER).fetch_one(&mut *tx);
         Ok(found.await?)
     }
 }

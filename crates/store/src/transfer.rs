@@ -74,7 +74,7 @@ pub async fn copy_to_postgres(from: &Db, to: &Db) -> Result<BTreeMap<String, Cop
             files.push(SourceFile::open(file).await?);
         }
     }
-    let mut tx = to.postgres_pool()?.begin().await?;
+    let mut tx = to.begin_postgres().await?;
     let tables = tables_of(&mut tx).await?;
     let names: Vec<String> = tables.iter().map(|table| quoted(&table.name)).collect();
     // Migrations may have written first rows.
