@@ -1,5 +1,5 @@
 // Passkeys (WebAuthn): creates one, or answers with one, and sends the answer with the page's form. The server makes the
-// question and checks the answer; this file decides nothing. Without it, passwords and codes still work.
+// options and checks the response; this file decides nothing. Without it, passwords and codes still work.
 
 /** @param {ArrayBuffer} bytes */
 const toText = (bytes) =>
@@ -71,22 +71,28 @@ async function use(options) {
  */
 function answerBefore(form, field, answer) {
   const failed = /** @type {HTMLElement | null} */ (form.querySelector("[data-passkey-failed]"));
+  const elsewhere = /** @type {HTMLElement | null} */ (form.querySelector("[data-passkey-elsewhere]"));
+  const name = form.elements.namedItem("name");
   let asking = false;
   form.addEventListener("submit", async (event) => {
-    if (field.value) return;
+    // The server refuses a passkey without a name, so the browser should not create it.
+    if (field.value || (name instanceof HTMLInputElement && !name.value.trim())) return;
     event.preventDefault();
     if (asking) return;
     asking = true;
-    if (failed) failed.hidden = true;
+    for (const note of [failed, elsewhere]) if (note) note.hidden = true;
     const button = event.submitter;
     try {
       const text = JSON.stringify(await answer());
-      // The answer is long and not for reading.
+      // The response is not meant for the user, so the field is hidden.
       field.type = "hidden";
       field.value = text;
       form.requestSubmit(button instanceof HTMLButtonElement ? button : undefined);
-    } catch {
-      if (failed) failed.hidden = false;
+    } catch (error) {
+      // The browser's word for a page whose host is not the passkeys'.
+      const isElsewhere = error instanceof DOMException && error.name === "SecurityError";
+      const note = isElsewhere ? elsewhere : failed;
+      if (note) note.hidden = false;
     } finally {
       asking = false;
     }

@@ -35,11 +35,13 @@ pub enum BackupError {
     /// The keyring lacks the master key in use when the backup was made.
     #[error(
         "the master key is an older copy: it lacks the master key that was in use when the backup was made. Nothing \
-         was restored. Use a copy from after the last `bonafide keys rotate`"
+         was restored. Specify a master key file that was copied after the last `bonafide keys rotate`"
     )]
     OlderKey,
     /// The folder of the new backup does not exist.
-    #[error("the folder {0} does not exist. Create it, or name a file with an extension, such as backup.age")]
+    #[error(
+        "the folder {0} does not exist. Create it, or specify a file name with an extension, such as backup.age"
+    )]
     NoFolder(PathBuf),
     /// A newer program made the backup.
     #[error("a newer version of this program made the backup (version {0}). Restore it with that version")]

@@ -19,5 +19,5 @@ pub mod worker;
 pub use answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage, Timings};
 pub use child::check_walls;
 pub use parent::{EngineError, EngineWorkers};
-pub use sandbox::prepare_control_group;
+pub use sandbox::{Wall, prepare_control_group};
 pub use settings::{Engines, Settings};

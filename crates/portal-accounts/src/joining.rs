@@ -115,8 +115,8 @@ pub(crate) async fn password_link(tx: &mut Tx, staff_id: Uuid, by: Option<Uuid>)
     })
 }
 
-/// Creates a link to set a member's password, for an operator at the command line. It also turns the second
-/// factor off if `second_factor_lost` is set.
+/// Creates a link to set a member's password, for an operator at the command line. If `second_factor_lost` is set, it
+/// also removes the authenticator app, the passkeys and the recovery codes, and ends the member's sessions.
 pub async fn make_recovery_link(db: &Db, email: &str, second_factor_lost: bool) -> Result<NewLink, Problem> {
     store::transaction!(db, |tx| -> Result<NewLink, Problem> {
         let member = staff::by_email(tx, email).await?;
@@ -126,7 +126,9 @@ pub async fn make_recovery_link(db: &Db, email: &str, second_factor_lost: bool) 
             staff::clear_totp(tx, member.id).await?;
             staff::set_recovery(tx, member.id, &[]).await?;
             staff_passkeys::remove_all(tx, member.id).await?;
-            audit_everywhere(tx, member.id, by, "staff.second_factor_off", "{}").await?;
+            // The lost device may be signed in.
+            portal_sessions::end_all(tx, member.id, None).await?;
+            audit_everywhere(tx, member.id, by, "staff.second_factor_reset", "{}").await?;
         }
         audit_everywhere(tx, member.id, by, "staff.password_link_made", "{}").await?;
         for (merchant, role) in staff::merchants_of(tx, member.id).await? {

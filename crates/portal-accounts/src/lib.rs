@@ -142,7 +142,20 @@ async fn begin_session(
 /// Begins a session without a second factor.
 async fn sign_in(app: &App, tx: &mut Tx, member: &StaffMember, browser: &Browser) -> Result<SignedIn, Error> {
     let session = begin_session(app, tx, member, Stage::Full, &browser.device).await?;
-    complete_sign_in(tx, member, session, browser, false).await
+    complete_sign_in(tx, member, session, browser, Factors::Password).await
+}
+
+/// What a member signed in with.
+#[derive(Clone, Copy, Debug)]
+enum Factors {
+    /// The password alone.
+    Password,
+    /// The password, and a code of an authenticator app or a recovery code.
+    PasswordAndCode,
+    /// The password, and the passkey with this id.
+    PasswordAndPasskey(Uuid),
+    /// The passkey with this id alone, which is both factors.
+    Passkey(Uuid),
 }
 
 /// Completes a sign-in: recognises the browser, and writes the audit trail.
@@ -151,15 +164,24 @@ async fn complete_sign_in(
     member: &StaffMember,
     session: SecretString,
     browser: &Browser,
-    second_factor: bool,
+    factors: Factors,
 ) -> Result<SignedIn, Error> {
     store::staff::record_sign_in(tx, member.id).await?;
     let (token, is_new_browser) = devices::recognise(tx, member.id, browser).await?;
     let mut detail = serde_json::Map::new();
-    for (name, value) in [("secondFactor", second_factor), ("newBrowser", is_new_browser)] {
+    let second_factor = !matches!(factors, Factors::Password);
+    let password = !matches!(factors, Factors::Passkey(_));
+    for (name, value) in [
+        ("secondFactor", second_factor),
+        ("newBrowser", is_new_browser),
+        ("withoutPassword", !password),
+    ] {
         if value {
             detail.insert(name.to_owned(), true.into());
         }
+    }
+    if let Factors::PasswordAndPasskey(id) | Factors::Passkey(id) = factors {
+        detail.insert("passkey".to_owned(), id.to_string().into());
     }
     let detail = serde_json::Value::Object(detail).to_string();
     audit_everywhere(tx, member.id, &of_staff(member.id), "staff.signed_in", &detail).await?;

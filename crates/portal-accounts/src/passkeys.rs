@@ -1,9 +1,9 @@
 //! Passkeys (WebAuthn level 3): adding and removing them, and checking an answer. A passkey verifies its owner by itself
 //! (PIN, fingerprint or face), so it is both factors at once. The library `webauthn_rp` implements the protocol; this
-//! module keeps what it needs and never sees a private key.
+//! module stores what it needs and never sees a private key.
 //!
-//! Between the question and the answer, the browser holds the ceremony's state, authenticated by the store. So asking
-//! writes nothing, and any node can check the answer, which counts once.
+//! Between the options and the response, the browser stores the ceremony's state, authenticated by the store. So the
+//! start of a ceremony writes nothing, and any node can check the response, which counts once.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ impl Site {
 fn site(app: &App) -> Result<Site, Problem> {
     Site::of(&app.public_url).ok_or_else(|| {
         Problem::invalid(
-            "Passkeys need a public address with a host name and HTTPS. An operator sets it with --public-url",
+            "Passkeys require a public URL with a host name and HTTPS. An operator can set it with --public-url",
         )
     })
 }
@@ -88,7 +88,7 @@ pub fn are_possible(app: &App) -> bool {
 
 /// A question for a browser, and what it sends back with the answer.
 #[derive(Debug)]
-pub struct Question {
+pub struct CeremonyOptions {
     /// The options for the browser, as JSON: `PublicKeyCredentialCreationOptionsJSON` or
     /// `PublicKeyCredentialRequestOptionsJSON` of WebAuthn level 3.
     pub options: String,
@@ -124,7 +124,11 @@ fn credential_id(passkey: &Passkey) -> Result<CredentialId<Vec<u8>>, Problem> {
 }
 
 /// Asks a member's browser for a new passkey. `None` if the member has no room for another.
-pub async fn ask_new(app: &App, staff_id: Uuid, session_id: Uuid) -> Result<Option<Question>, Problem> {
+pub async fn start_registration(
+    app: &App,
+    staff_id: Uuid,
+    session_id: Uuid,
+) -> Result<Option<CeremonyOptions>, Problem> {
     let site = site(app)?;
     let mut conn = app.db.read().await?;
     let member = staff::get(&mut conn, staff_id).await?;
@@ -155,7 +159,7 @@ pub async fn ask_new(app: &App, staff_id: Uuid, session_id: Uuid) -> Result<Opti
     let (kept, sent) = options.start_ceremony().map_err(Problem::internal)?;
     let state = kept.encode().map_err(Problem::internal)?;
     let purpose = purpose_of_adding(staff_id, session_id);
-    Ok(Some(Question {
+    Ok(Some(CeremonyOptions {
         options: serde_json::to_string(&sent).map_err(Problem::internal)?,
         ceremony: staff_passkeys::ceremony_text(&conn, &purpose, &state),
     }))
@@ -168,14 +172,14 @@ fn handle_of(staff_id: Uuid) -> Result<UserHandle16, Problem> {
 
 /// A new passkey.
 #[derive(Debug)]
-pub struct Added {
+pub struct NewPasskey {
     /// The session's new token.
     pub token: SecretString,
     /// Recovery codes, if the passkey is the member's first second factor. They are shown only once.
     pub recovery: Option<Vec<String>>,
 }
 
-/// Adds a passkey that answers [`ask_new`]. If it is the member's first second factor, other sessions end, because
+/// Adds a passkey that answers [`start_registration`]. If it is the member's first second factor, other sessions end, because
 /// they began without it.
 pub async fn add(
     app: &App,
@@ -183,7 +187,7 @@ pub async fn add(
     session_id: Uuid,
     name: &str,
     answer: &str,
-) -> Result<Outcome<Added>, Problem> {
+) -> Result<Outcome<NewPasskey>, Problem> {
     let name = match name_of("name", name) {
         Ok(name) => name,
         Err(fault) => return Ok(Err(vec![fault])),
@@ -197,25 +201,37 @@ pub async fn add(
     };
     let recovery = recovery_codes();
     let kept: Vec<String> = recovery.iter().filter_map(|code| recovery_form(code)).collect();
-    let added = store::transaction!(app.db, |tx| -> Result<Option<Added>, Problem> {
-        if !staff_passkeys::use_up(tx, &state, remembered_ms()).await? {
+    let added = store::transaction!(app.db, |tx| -> Result<Option<NewPasskey>, Problem> {
+        let is_first = !staff::lock(tx, staff_id).await?.has_second_factor();
+        let has_room = staff_passkeys::of_member(tx, staff_id).await?.len() < MOST;
+        if !has_room || !staff_passkeys::use_up(tx, &state, remembered_ms()).await? {
             return Ok(None);
         }
-        let member = staff::get(tx, staff_id).await?;
-        let is_first = member.is_some_and(|member| !member.has_second_factor());
         let Credentials { fixed, state } = &credential;
-        staff_passkeys::add(tx, staff_id, fixed, state).await?;
+        let id = staff_passkeys::add(tx, staff_id, fixed, state).await?;
         if is_first {
             staff::set_recovery(tx, staff_id, &kept).await?;
             portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
         }
-        audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.passkey_added", "{}").await?;
-        Ok(Some(Added {
+        audit_everywhere(
+            tx,
+            staff_id,
+            &of_staff(staff_id),
+            "staff.passkey_added",
+            &detail(id),
+        )
+        .await?;
+        Ok(Some(NewPasskey {
             token: portal_sessions::renew_authenticated(tx, session_id).await?,
             recovery: is_first.then(|| recovery.clone()),
         }))
     })?;
     added.map_or_else(failed, |added| Ok(Ok(added)))
+}
+
+/// The audit row's detail: which passkey. Its id says nothing about the person or the device.
+fn detail(id: Uuid) -> String {
+    serde_json::json!({ "passkey": id }).to_string()
 }
 
 /// A new credential in its stored form.
@@ -224,8 +240,8 @@ struct Credentials {
     state: Vec<u8>,
 }
 
-/// Checks the answer to [`ask_new`]. Returns the ceremony's state and the credential; `None` if the answer is not
-/// right.
+/// Checks the answer to [`start_registration`]. Returns the ceremony's state and the credential; `None` if the answer
+/// is not right.
 fn new_credential(
     conn: &Conn,
     site: &Site,
@@ -277,13 +293,13 @@ fn remembered_ms() -> i64 {
     i64::try_from(REMEMBERED.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Removes one of a member's passkeys. It is refused if it is the member's last second factor and one of the member's
-/// accounts requires one.
-pub async fn remove(app: &App, staff_id: Uuid, id: Uuid) -> Result<Outcome<()>, Problem> {
+/// Removes one of a member's passkeys and ends the member's other sessions, because the device may be lost. It is
+/// refused if it is the member's last second factor and one of the member's accounts requires one.
+pub async fn remove(app: &App, staff_id: Uuid, session_id: Uuid, id: Uuid) -> Result<Outcome<()>, Problem> {
     let is_required = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
+        let has_totp = staff::lock(tx, staff_id).await?.has_totp;
         let passkeys = staff_passkeys::of_member(tx, staff_id).await?;
-        let member = staff::get(tx, staff_id).await?;
-        let is_last = passkeys.len() == 1 && member.is_some_and(|member| !member.has_totp);
+        let is_last = passkeys.len() == 1 && !has_totp;
         if is_last && is_second_factor_required(tx, staff_id).await? {
             return Ok(true);
         }
@@ -293,7 +309,15 @@ pub async fn remove(app: &App, staff_id: Uuid, id: Uuid) -> Result<Outcome<()>, 
         if is_last {
             staff::set_recovery(tx, staff_id, &[]).await?;
         }
-        audit_everywhere(tx, staff_id, &of_staff(staff_id), "staff.passkey_removed", "{}").await?;
+        portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
+        audit_everywhere(
+            tx,
+            staff_id,
+            &of_staff(staff_id),
+            "staff.passkey_removed",
+            &detail(id),
+        )
+        .await?;
         Ok(false)
     })?;
     Ok(match is_required {
@@ -313,20 +337,20 @@ pub(crate) async fn is_second_factor_required(tx: &mut Tx, staff_id: Uuid) -> Re
 }
 
 /// Asks a browser for any passkey of this site.
-pub async fn ask(app: &App) -> Result<Question, Problem> {
+pub async fn start_authentication(app: &App) -> Result<CeremonyOptions, Problem> {
     let site = site(app)?;
     let conn = app.db.read().await?;
     let asked = DiscoverableCredentialRequestOptions::passkey(&site.id).start_ceremony();
     let (kept, sent) = asked.map_err(Problem::internal)?;
     let state = kept.encode().map_err(Problem::internal)?;
-    Ok(Question {
+    Ok(CeremonyOptions {
         options: serde_json::to_string(&sent).map_err(Problem::internal)?,
         ceremony: staff_passkeys::ceremony_text(&conn, USE, &state),
     })
 }
 
-/// A passkey that answered [`ask`] rightly. The answer is not used up yet.
-pub(crate) struct Proven {
+/// A passkey that answered [`start_authentication`] rightly. The answer is not used up yet.
+pub(crate) struct VerifiedPasskey {
     /// The passkey.
     passkey: Passkey,
     /// Its state after this use.
@@ -335,43 +359,48 @@ pub(crate) struct Proven {
     ceremony: Vec<u8>,
 }
 
-impl Proven {
+impl VerifiedPasskey {
     /// The passkey's owner.
     pub(crate) fn staff_id(&self) -> Uuid {
         self.passkey.staff_id
     }
+
+    /// The passkey's id.
+    pub(crate) fn id(&self) -> Uuid {
+        self.passkey.id
+    }
 }
 
-/// What the answer to [`ask`] shows.
-pub(crate) enum Checked {
+/// What the answer to [`start_authentication`] shows.
+pub(crate) enum PasskeyCheck {
     /// A member's passkey answered rightly.
-    Proven(Proven),
+    Verified(VerifiedPasskey),
     /// A member's passkey is named, but the answer is wrong: the member's id.
     Wrong(Uuid),
     /// No member's passkey is named.
     Unknown,
 }
 
-/// Checks the answer to [`ask`], without using it up.
-pub(crate) async fn check(app: &App, answer: &str) -> Result<Checked, Problem> {
+/// Checks the answer to [`start_authentication`], without using it up.
+pub(crate) async fn check(app: &App, answer: &str) -> Result<PasskeyCheck, Problem> {
     let Some(site) = Site::of(&app.public_url) else {
-        return Ok(Checked::Unknown);
+        return Ok(PasskeyCheck::Unknown);
     };
     let Ok(answer) = serde_json::from_str::<Answer<'_>>(answer) else {
-        return Ok(Checked::Unknown);
+        return Ok(PasskeyCheck::Unknown);
     };
     let mut conn = app.db.read().await?;
     let json = answer.credential.get().as_bytes();
     let Ok(authentication) = DiscoverableAuthentication16::from_json_relaxed(json) else {
-        return Ok(Checked::Unknown);
+        return Ok(PasskeyCheck::Unknown);
     };
     let id = authentication.raw_id();
     let found = staff_passkeys::by_credential(&mut conn, id.as_ref()).await?;
     let Some(passkey) = found else {
-        return Ok(Checked::Unknown);
+        return Ok(PasskeyCheck::Unknown);
     };
     let Some(ceremony) = staff_passkeys::ceremony_state(&conn, USE, &answer.ceremony) else {
-        return Ok(Checked::Wrong(passkey.staff_id));
+        return Ok(PasskeyCheck::Wrong(passkey.staff_id));
     };
     let asked =
         DiscoverableAuthenticationServerState::decode(ceremony.as_slice()).map_err(Problem::internal)?;
@@ -393,10 +422,10 @@ pub(crate) async fn check(app: &App, answer: &str) -> Result<Checked, Problem> {
     };
     if let Err(why) = asked.verify(&site.id, &authentication, &mut credential, &options) {
         tracing::info!("a passkey was refused: {why}");
-        return Ok(Checked::Wrong(passkey.staff_id));
+        return Ok(PasskeyCheck::Wrong(passkey.staff_id));
     }
     let after = credential.dynamic_state().encode().map_err(Problem::internal)?;
-    Ok(Checked::Proven(Proven {
+    Ok(PasskeyCheck::Verified(VerifiedPasskey {
         after: after.to_vec(),
         passkey,
         ceremony,
@@ -404,7 +433,7 @@ pub(crate) async fn check(app: &App, answer: &str) -> Result<Checked, Problem> {
 }
 
 /// Uses up the answer of a passkey; returns whether it was unused, and the passkey is still there.
-pub(crate) async fn use_up(tx: &mut Tx, proven: &Proven) -> Result<bool, Error> {
+pub(crate) async fn use_up(tx: &mut Tx, proven: &VerifiedPasskey) -> Result<bool, Error> {
     Ok(
         staff_passkeys::use_up(tx, &proven.ceremony, remembered_ms()).await?
             && staff_passkeys::record_use(tx, &proven.passkey, &proven.after).await?,

@@ -165,7 +165,7 @@ pub struct SecondFactor {
     pub recovery: Vec<String>,
 }
 
-/// Turns the second factor on, given the password and a first code. Other sessions end, because they began
+/// Turns an authenticator app on, given a proof of identity and a first code. Other sessions end, because they began
 /// without it.
 pub async fn turn_totp_on(
     app: &App,
@@ -185,6 +185,7 @@ pub async fn turn_totp_on(
     let recovery = recovery_codes();
     let kept: Vec<String> = recovery.iter().filter_map(|code| recovery_form(code)).collect();
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        staff::lock(tx, staff_id).await?;
         staff::set_totp(tx, staff_id, &secret, step).await?;
         staff::set_recovery(tx, staff_id, &kept).await?;
         portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
@@ -194,8 +195,8 @@ pub async fn turn_totp_on(
     Ok(Ok(SecondFactor { token, recovery }))
 }
 
-/// Turns the second factor off, with proof of identity. It is refused if one of the member's accounts
-/// requires it.
+/// Turns the authenticator app off, with proof of identity. It is refused if it is the member's last second factor and
+/// one of the member's accounts requires one.
 pub async fn turn_totp_off(
     app: &App,
     staff_id: Uuid,
@@ -206,8 +207,7 @@ pub async fn turn_totp_off(
         return Ok(Err(vec![no_proof()]));
     }
     let required = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-        let member = staff::get(tx, staff_id).await?;
-        let is_last = member.is_some_and(|member| !member.has_passkey);
+        let is_last = !staff::lock(tx, staff_id).await?.has_passkey;
         if is_last && is_second_factor_required(tx, staff_id).await? {
             return Ok(true);
         }

@@ -12,8 +12,10 @@ use store::{Error, Tx, staff};
 use uuid::Uuid;
 
 use crate::devices::{Browser, SignedIn};
-use crate::passkeys::{self, Checked};
-use crate::{Fault, audit_everywhere, begin_session, codes, complete_sign_in, passwords, sign_in, throttle};
+use crate::passkeys::{self, PasskeyCheck};
+use crate::{
+    Factors, Fault, audit_everywhere, begin_session, codes, complete_sign_in, passwords, sign_in, throttle,
+};
 
 /// Stands for an unknown address. Its failures are recorded too, so that they take as long.
 const NOBODY: Uuid = Uuid::nil();
@@ -79,26 +81,32 @@ pub async fn with_passkey(
     browser: &Browser,
     address: IpAddr,
 ) -> Result<Option<SignedIn>, Problem> {
+    // Before the check for the address, and after it for the member, whom only the check finds.
+    throttle::count_address(app, address).await?;
     let checked = passkeys::check(app, answer).await?;
     let whom = match &checked {
-        Checked::Proven(proven) => proven.staff_id(),
-        Checked::Wrong(staff_id) => *staff_id,
-        Checked::Unknown => NOBODY,
+        PasskeyCheck::Verified(proven) => proven.staff_id(),
+        PasskeyCheck::Wrong(staff_id) => *staff_id,
+        PasskeyCheck::Unknown => NOBODY,
     };
-    throttle::count(app, &format!("passkey {whom}"), address).await?;
+    throttle::count_account(app, &format!("passkey {whom}"), address).await?;
     let signed_in = match &checked {
-        Checked::Proven(proven) => store::transaction!(app.db, |tx| -> Result<Option<SignedIn>, Problem> {
-            let member = staff::get(tx, whom).await?;
-            let Some(member) = member.filter(|member| member.disabled_at.is_none()) else {
-                return Ok(None);
-            };
-            if !passkeys::use_up(tx, proven).await? {
-                return Ok(None);
-            }
-            let session = begin_session(app, tx, &member, Stage::Full, &browser.device).await?;
-            Ok(Some(complete_sign_in(tx, &member, session, browser, true).await?))
-        })?,
-        Checked::Wrong(_) | Checked::Unknown => None,
+        PasskeyCheck::Verified(proven) => {
+            store::transaction!(app.db, |tx| -> Result<Option<SignedIn>, Problem> {
+                let member = staff::get(tx, whom).await?;
+                let Some(member) = member.filter(|member| member.disabled_at.is_none()) else {
+                    return Ok(None);
+                };
+                if !passkeys::use_up(tx, proven).await? {
+                    return Ok(None);
+                }
+                let session = begin_session(app, tx, &member, Stage::Full, &browser.device).await?;
+                Ok(Some(
+                    complete_sign_in(tx, &member, session, browser, Factors::Passkey(proven.id())).await?,
+                ))
+            })?
+        }
+        PasskeyCheck::Wrong(_) | PasskeyCheck::Unknown => None,
     };
     if signed_in.is_none() {
         record_failure(app, whom, "passkey").await?;
@@ -123,7 +131,7 @@ pub async fn with_code(
         }
         let token = portal_sessions::renew_authenticated(tx, half.session_id).await?;
         Ok(Some(
-            complete_sign_in(tx, &half.staff, token, browser, true).await?,
+            complete_sign_in(tx, &half.staff, token, browser, proof.factors()).await?,
         ))
     })?;
     if signed_in.is_none() {
@@ -156,7 +164,7 @@ enum Proof<'a> {
     /// A code of an authenticator app, or a recovery code.
     Code(&'a str),
     /// The checked answer of a passkey.
-    Passkey(Checked),
+    Passkey(PasskeyCheck),
 }
 
 impl Proof<'_> {
@@ -167,11 +175,18 @@ impl Proof<'_> {
         })
     }
 
+    fn factors(&self) -> Factors {
+        match self {
+            Proof::Passkey(PasskeyCheck::Verified(proven)) => Factors::PasswordAndPasskey(proven.id()),
+            Proof::Passkey(_) | Proof::Code(_) => Factors::PasswordAndCode,
+        }
+    }
+
     /// Uses it up; returns whether it was the member's and unused.
     async fn use_up(&self, tx: &mut Tx, staff_id: Uuid) -> Result<bool, Error> {
         match self {
             Proof::Code(code) => codes::use_code(tx, staff_id, code).await,
-            Proof::Passkey(Checked::Proven(proven)) if proven.staff_id() == staff_id => {
+            Proof::Passkey(PasskeyCheck::Verified(proven)) if proven.staff_id() == staff_id => {
                 passkeys::use_up(tx, proven).await
             }
             Proof::Passkey(_) => Ok(false),

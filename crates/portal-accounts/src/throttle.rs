@@ -22,24 +22,40 @@ const OF_ADDRESS: u32 = 10;
 
 /// Counts an attempt at the secret of the account named `whom`; 429 if there were too many.
 pub(crate) async fn count(app: &App, whom: &str, address: IpAddr) -> Result<(), Problem> {
+    count_account(app, whom, address).await?;
+    count_address(app, address).await
+}
+
+/// Counts the account's part of an attempt; 429 if there were too many.
+pub(crate) async fn count_account(app: &App, whom: &str, address: IpAddr) -> Result<(), Problem> {
+    let address = visitor(address);
+    take(
+        app,
+        &[(format!("{whom}@{address}"), 1), (whom.to_owned(), OF_ACCOUNT)],
+    )
+    .await
+}
+
+/// Counts the IP address's part of an attempt; 429 if there were too many.
+pub(crate) async fn count_address(app: &App, address: IpAddr) -> Result<(), Problem> {
+    take(app, &[(visitor(address).to_string(), OF_ADDRESS)]).await
+}
+
+/// Takes one attempt from each bucket, by its name and the factor of its limit.
+async fn take(app: &App, buckets: &[(String, u32)]) -> Result<(), Problem> {
     let Some(tries) = app.config.rate(RateClass::SignIn) else {
         return Ok(());
     };
-    let address = visitor(address);
-    let buckets = [
-        (hashed(&format!("{whom}@{address}")), tries),
-        (hashed(whom), tries.saturating_mul(OF_ACCOUNT)),
-        (hashed(&address.to_string()), tries.saturating_mul(OF_ADDRESS)),
-    ];
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        for (who, tries) in &buckets {
+        for (who, factor) in buckets {
+            let (who, tries) = (hashed(who), tries.saturating_mul(*factor));
             let name = format!("{} {who}", RateClass::SignIn.as_str());
             let bucket = Bucket {
                 merchant_id: Uuid::nil(),
                 name: &name,
             };
             let quota = Quota {
-                limit: NonZeroU32::new(*tries).unwrap_or(NonZeroU32::MIN),
+                limit: NonZeroU32::new(tries).unwrap_or(NonZeroU32::MIN),
                 per: PER,
             };
             let verdict = limits::take(tx, bucket, quota).await?;

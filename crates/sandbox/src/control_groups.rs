@@ -1,11 +1,14 @@
 //! Control groups (cgroups(7), version 2): where the operating system delegates one to the server, each confined
 //! process gets a group of its own, which limits its memory, with the kernel's memory for it, and its threads.
 //!
-//! The limits of [`crate::limits`] hold in any case. This module never asks for a group that was not delegated, and
+//! The limits of [`crate::limits`] apply in any case. This module never asks for a group that was not delegated, and
 //! leaves version 1 alone.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use crate::limits::THREADS;
 
 /// The group of the server within the delegated one. Groups that limit anything for others contain no process
 /// themselves, so the server moves there.
@@ -14,17 +17,19 @@ const SERVER: &str = "server";
 const CONFINED: &str = "engine-";
 /// What the delegated group must be able to limit.
 const CONTROLLERS: [&str; 2] = ["memory", "pids"];
-/// Threads of a confined process.
-const THREADS: u64 = 64;
 
-/// Prepares the delegated group of this process: moves it to a group below, so that confined processes can have their
-/// own beside it. Call it before the first confined process starts.
+/// Prepares the delegated group of this process: moves it to a group below, so that confined processes can get
+/// sibling groups. Call it before the first confined process starts.
 ///
 /// # Errors
-/// The reason why no group can be used. Everything is as before then.
+/// The reason why no group can be used. On an error, nothing has changed.
 pub fn prepare_control_group() -> Result<(), String> {
     let own = Own::read()?;
-    prepare(&own.folder()?, std::process::id())
+    let folder = own.folder()?;
+    if delegated(&folder).is_err() && !own.is_delegated(&folder) {
+        return Err("no control group is delegated to the server (systemd: Delegate=memory pids)".into());
+    }
+    prepare(&folder, std::process::id())
 }
 
 fn prepare(own: &Path, process: u32) -> Result<(), String> {
@@ -34,11 +39,7 @@ fn prepare(own: &Path, process: u32) -> Result<(), String> {
     }
     has_controllers(&own.join("cgroup.controllers"))?;
     let server = own.join(SERVER);
-    if let Err(error) = fs::create_dir(&server)
-        && error.kind() != std::io::ErrorKind::AlreadyExists
-    {
-        return Err(at(&server, &error));
-    }
+    create(&server)?;
     let enable = CONTROLLERS.map(|name| format!("+{name}")).join(" ");
     let moved = write(&server.join("cgroup.procs"), process)
         .and_then(|()| write(&own.join("cgroup.subtree_control"), &enable));
@@ -63,7 +64,7 @@ fn enter_as(own: &Path, process: u32, memory: u64) -> Result<PathBuf, String> {
     let base = delegated(own)?;
     remove_abandoned(base);
     let group = base.join(format!("{CONFINED}{process}"));
-    fs::create_dir(&group).map_err(|error| at(&group, &error))?;
+    create(&group)?;
     write(&group.join("memory.max"), memory)?;
     write(&group.join("pids.max"), THREADS)?;
     // Kernels without swap accounting lack the first; the second ends all threads of the process together.
@@ -80,11 +81,22 @@ fn delegated(own: &Path) -> Result<&Path, String> {
     Ok(base)
 }
 
+fn create(group: &Path) -> Result<(), String> {
+    match fs::create_dir(group) {
+        // Left by a process that had the same id.
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(at(group, &error)),
+        _ => Ok(()),
+    }
+}
+
 fn has_controllers(file: &Path) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|error| at(file, &error))?;
     let has = |name: &&str| text.split_whitespace().any(|has| has == *name);
     match CONTROLLERS.iter().find(|name| !has(name)) {
-        Some(missing) => Err(format!("{} has no `{missing}`", file.display())),
+        Some(missing) => Err(format!(
+            "{} does not list the controller `{missing}`",
+            file.display()
+        )),
         None => Ok(()),
     }
 }
@@ -117,6 +129,19 @@ impl Own {
         }
     }
 
+    /// Whether the group is this process's to divide: systemd marked it, it is the outermost one of a container, or
+    /// its owner is not root.
+    fn is_delegated(&self, folder: &Path) -> bool {
+        let is_marked = |name: &str| {
+            let mut value = [0; 1];
+            rustix::fs::getxattr(folder, name, &mut value).is_ok_and(|length| value[..length] == *b"1")
+        };
+        let is_marked = is_marked("trusted.delegate") || is_marked("user.delegate");
+        // The outermost group of the machine has no type.
+        let is_containers = self.path == "/" && folder.join("cgroup.type").exists();
+        is_marked || is_containers || !rustix::process::geteuid().is_root()
+    }
+
     fn folder(&self) -> Result<PathBuf, String> {
         let relative = Path::new(self.path.trim_start_matches('/'));
         // Outside its namespace, a group's path begins with `/..`.
@@ -124,7 +149,10 @@ impl Own {
             .components()
             .any(|part| part == std::path::Component::ParentDir)
         {
-            true => Err(format!("the control group {} is out of reach", self.path)),
+            true => Err(format!(
+                "the control group {} is outside this process's cgroup namespace",
+                self.path
+            )),
             false => Ok(self.mount.join(relative)),
         }
     }

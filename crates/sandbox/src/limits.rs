@@ -8,7 +8,7 @@ const OPEN_FILES: u64 = 64;
 /// Processor time of a process's whole life, in seconds. Beyond it, the kernel ends the process.
 const LIFETIME: u64 = 3_600;
 /// Threads of the process.
-const THREADS: u64 = 64;
+pub(crate) const THREADS: u64 = 64;
 
 /// Limits the number of threads. In a user namespace of its own, only this process counts; elsewhere, all
 /// processes of the user would.

@@ -11,9 +11,10 @@ use crate::{control_groups, descriptors, filesystem, limits, namespaces, system_
 /// One wall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Wall {
-    /// Limits on address space, processor time and open files; no written files or core dumps (setrlimit(2)). Where
-    /// the server has a delegated control group, also a group with limits on memory and threads (cgroups(7)).
+    /// Limits on address space, processor time and open files; no written files or core dumps (setrlimit(2)).
     Limits,
+    /// A control group with limits on memory and threads, where one is delegated to the server (cgroups(7)).
+    ControlGroup,
     /// No descriptor but stdin, stdout and stderr.
     Descriptors,
     /// No environment variable.
@@ -30,9 +31,10 @@ pub enum Wall {
 
 impl Wall {
     /// Every wall, in the order in which they are built.
-    pub const ALL: [Wall; 7] = [
+    pub const ALL: [Wall; 8] = [
         Wall::Descriptors,
         Wall::Environment,
+        Wall::ControlGroup,
         Wall::Limits,
         Wall::Network,
         Wall::Privileges,
@@ -43,6 +45,7 @@ impl Wall {
     /// The wall's name for people, such as `system calls`.
     pub fn as_str(self) -> &'static str {
         match self {
+            Wall::ControlGroup => "control group",
             Wall::Limits => "limits",
             Wall::Descriptors => "descriptors",
             Wall::Environment => "environment",
@@ -56,7 +59,13 @@ impl Wall {
     /// Whether the wall is required. `Files` and `Network` are not, because many kernels and containers withhold
     /// them; the filter of system calls still blocks files and sockets.
     pub fn is_required(self) -> bool {
-        !matches!(self, Wall::Files | Wall::Network)
+        !matches!(self, Wall::Files | Wall::Network | Wall::ControlGroup)
+    }
+
+    /// Whether most machines can have the wall. A control group needs a decision of the operator, and its limits come
+    /// on top of [`Wall::Limits`].
+    fn is_expected(self) -> bool {
+        self != Wall::ControlGroup
     }
 }
 
@@ -99,8 +108,7 @@ impl Walls {
         let mut walls = Walls(Vec::new());
         walls.add(Wall::Descriptors, descriptors::close_all());
         walls.add(Wall::Environment, environment());
-        // Before the limit on open files and the wall around files. The server logs whether there is a group.
-        let _ = control_groups::enter(plan.memory);
+        walls.add(Wall::ControlGroup, control_groups::enter(plan.memory));
         walls.add(Wall::Limits, limits::set(plan.memory));
         let network = namespaces::leave().and_then(|()| limits::set_threads());
         walls.add(Wall::Network, network);
@@ -126,9 +134,16 @@ impl Walls {
             .filter(|state| state.fault.is_some() && state.wall.is_required())
     }
 
-    /// Every wall that is not up, with the reason.
+    /// Every wall that is not up although most machines can have it, with the reason.
     pub fn missing(&self) -> impl Iterator<Item = &WallState> {
-        self.0.iter().filter(|state| state.fault.is_some())
+        let is_missing = |state: &&WallState| state.fault.is_some() && state.wall.is_expected();
+        self.0.iter().filter(is_missing)
+    }
+
+    /// Every wall that is up.
+    pub fn up(&self) -> impl Iterator<Item = Wall> {
+        let up = self.0.iter().filter(|state| state.fault.is_none());
+        up.map(|state| state.wall)
     }
 
     fn add(&mut self, wall: Wall, built: Result<(), String>) {
@@ -199,6 +214,11 @@ mod tests {
                 "system calls"
             ]
         );
-        assert_eq!(walls.missing().count(), Wall::ALL.len());
+        assert_eq!(
+            walls.missing().count(),
+            Wall::ALL.len() - 1,
+            "all but the control group"
+        );
+        assert_eq!(walls.up().count(), 0);
     }
 }

@@ -64,7 +64,10 @@ async fn keys(app: &App) {
         let renewed = key_renewal::sweep(&app.db).await;
         match &renewed {
             Ok(0) => {}
-            Ok(keys) => tracing::info!(keys, "data keys were renewed after a change of the master key"),
+            Ok(records) => tracing::info!(
+                records,
+                "people and rows received new keys after a rotation of the master key"
+            ),
             Err(error) => tracing::warn!(%error, "data keys could not be renewed"),
         }
         app.background.record_run(Job::KeyRenewal, &renewed);

@@ -1,5 +1,5 @@
 //! Replaces the keys of people and accounts after a change of the master key, in small transactions, while servers
-//! work. Every node may do this at the same time. [`store::key_renewal`] knows what is replaced.
+//! work. Every node may do this at the same time. [`store::key_renewal`] defines what is replaced.
 
 use store::key_renewal::{Progress, pending};
 use store::{Db, Error};
@@ -18,7 +18,7 @@ pub async fn sweep(db: &Db) -> Result<u64, Error> {
             Ok(progress) if progress.unreadable > 0 => {
                 renewed += progress.renewed;
                 let rows = progress.unreadable;
-                tracing::warn!(%merchant_id, rows, "rows that their keys do not open were left as they are");
+                tracing::warn!(%merchant_id, rows, "some rows could not be decrypted and were left unchanged");
             }
             Ok(progress) => renewed += progress.renewed,
             Err(error) => {

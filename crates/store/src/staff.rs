@@ -465,6 +465,17 @@ pub async fn lock_member(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Resu
     Ok(row.map(|(role,)| role))
 }
 
+/// A member, whose row stays locked until the transaction ends: simultaneous changes of the second factors wait for
+/// each other.
+///
+/// # Errors
+/// [`Error::Missing`]; [`Error::Sealed`].
+pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<StaffMember, Error> {
+    const SQL: &str = "update staff set wrapped_key = wrapped_key where id = $1";
+    execute!(tx, installation, SQL, id)?;
+    get(tx, id).await?.ok_or(Error::Missing("member of staff"))
+}
+
 /// Whether a person is an operator and not disabled. Locks the row like [`lock_member`].
 pub async fn lock_operator(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     const SQL: &str =

@@ -1,6 +1,6 @@
 //! Passkeys of members of staff, and the challenges that have been answered. The database reveals neither a passkey's
-//! name nor its public key: they are sealed under the member's key. This module knows nothing of WebAuthn; the
-//! credential and its state are bytes to it.
+//! name nor its public key: they are sealed under the member's key. This module does not depend on WebAuthn;
+//! the credential and its state are bytes to it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -194,7 +194,7 @@ pub async fn use_up(tx: &mut Tx, state: &[u8], lasts_ms: i64) -> Result<bool, Er
     Ok(inserted == 1)
 }
 
-/// Forgets used challenges that have expired. Returns how many.
+/// Deletes used challenges that have expired. Returns how many.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
     execute!(

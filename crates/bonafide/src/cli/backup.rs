@@ -155,7 +155,7 @@ fn recipients(command: &Create) -> anyhow::Result<Vec<Recipient>> {
         // A private key that is given by mistake must not appear in a log, so the value is not repeated.
         key.parse::<Recipient>().map_err(|_| {
             let text = format!(
-                "{place} is not an age public key. It begins with age1, and the private key is wrong here"
+                "{place} is not an age public key. Specify the public key, which begins with age1, not the private key"
             );
             anyhow::Error::from(Unusable(text))
         })

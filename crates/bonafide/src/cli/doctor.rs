@@ -17,6 +17,7 @@ use chain_sources::ondemand::{Budget, OnDemand, Transport, TransportError};
 use chain_sources::sources::graph_folder;
 use chain_sources::transport::HttpTransport;
 use clap::Args;
+use engine_process::Wall;
 use faces::FaceEngine;
 use jiff::Timestamp;
 use sanctions::store::ListStore;
@@ -89,7 +90,7 @@ fn walls(config: &ServeConfig) -> Check {
     };
     let missing: Vec<String> = walls.missing().map(ToString::to_string).collect();
     if missing.is_empty() {
-        let up: Vec<&str> = walls.states().iter().map(|state| state.wall.as_str()).collect();
+        let up: Vec<&str> = walls.up().map(Wall::as_str).collect();
         return Check::ok(
             name,
             format!("every wall around the engine workers is up: {}", up.join(", ")),
@@ -265,14 +266,15 @@ async fn objects(data: &DataConfig, has_attempts: bool) -> Check {
             true => Check::bad(
                 "objects",
                 format!(
-                    "there is no folder {folder}, but the database has attempts, whose files belong there. Mount its volume, correct \
-                     --objects, or restore the folder from a backup"
+                    "the folder {folder} does not exist, but the database has attempts whose files belong there. Mount its volume, \
+                     correct --objects, or restore the folder from a backup"
                 ),
             ),
             false => Check::attention(
                 "objects",
                 format!(
-                    "there is no folder {folder}: the first start makes it. If there should be one, mount its volume"
+                    "the folder {folder} does not exist yet. The first start creates it. If it should exist already, mount its \
+                     volume or correct --objects"
                 ),
             ),
         };
@@ -305,7 +307,7 @@ fn lists(data: &DataConfig, set: Result<Option<ListSet>, Error>) -> Check {
             let loads = |store: ListStore| store.load_exactly(&expected_versions(&set)).map(drop);
             match data.list_store().map(loads) {
                 Ok(Err(error)) if found.state != State::Bad => {
-                    Check::bad("lists", format!("every verification is refused: {error}"))
+                    Check::bad("lists", format!("the server refuses every verification: {error}"))
                 }
                 _ => found,
             }

@@ -94,15 +94,16 @@ async fn rewrap(config: &DataConfig, db: &Db, force: bool) -> anyhow::Result<()>
         for node in recent_nodes(db).await? {
             if node.key_fingerprint != own {
                 bail!(
-                    "the server {} works with another key file and would open nothing afterwards. Copy this key file to it and restart it; \
-                     a server that was stopped by force counts for 90 seconds more (--force: do not wait)",
+                    "the server {} has not loaded this key file and could not decrypt anything afterwards. Restart it, on another \
+                     machine after copying this key file to it. A server that was killed counts for another 90 seconds; --force skips this check",
                     node.name
                 );
             }
             if node.version != VERSION {
                 bail!(
-                    "the server {} runs version {}, and an earlier version than this one ({VERSION}) cannot read renewed keys. Update it and \
-                     restart it; a server that was stopped by force counts for 90 seconds more (--force: do not wait)",
+                    "the server {} runs version {} instead of {VERSION}, and earlier versions cannot read renewed keys. Run the \
+                     same version on every server. A server that was killed counts for another 90 seconds; --force skips this \
+                     check",
                     node.name,
                     node.version
                 );
@@ -119,8 +120,8 @@ async fn rewrap(config: &DataConfig, db: &Db, force: bool) -> anyhow::Result<()>
     }
     if accounts > 0 {
         eprintln!(
-            "New data is encrypted under new keys from now on. Running servers replace the keys of the people who are already stored; \
-             `bonafide keys status` shows the accounts that wait."
+            "New data is now encrypted under new keys. Running servers renew the keys of stored people in the background. \
+             `bonafide keys status` lists the accounts whose renewal is not complete."
         );
     }
     print_line(&json!({"accounts": accounts, "staff": members}).to_string())

@@ -106,7 +106,7 @@ enum Command {
     Restore(Box<restore::Restore>),
     /// Repeat the erasures in the erasure journal after another tool restored the database.
     RepeatErasures(DataConfig),
-    /// Make, change and replace the master key.
+    /// Generate and rotate the master key, and show the progress of key renewal.
     Keys(keys::KeysCommand),
     /// Rebuild the face index.
     Faces(faces::FacesCommand),

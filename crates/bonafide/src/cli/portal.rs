@@ -54,7 +54,7 @@ enum Action {
         /// The member's sign-in address.
         #[arg(long)]
         email: String,
-        /// Turn off the second factor and remove the passkeys, if the member has lost them and the recovery codes.
+        /// Remove the authenticator app, all passkeys and the recovery codes, because the member has lost them.
         #[arg(long)]
         second_factor_lost: bool,
     },
@@ -62,7 +62,7 @@ enum Action {
 
 pub(super) fn run(command: PortalCommand) -> anyhow::Result<()> {
     block_on(async {
-        let db = data::open(&command.data).await?.db;
+        let db = data::open_existing(&command.data).await?.db;
         let made = match &command.action {
             Action::Invite {
                 merchant,

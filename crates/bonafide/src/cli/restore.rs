@@ -95,7 +95,9 @@ fn open_journal(url: &str) -> anyhow::Result<Objects> {
     if let Some(folder) = url.strip_prefix("file:")
         && !Path::new(folder).is_dir()
     {
-        bail!("--erasure-journal: the folder {folder} does not exist. Nothing was restored");
+        bail!(
+            "--erasure-journal: the folder {folder} does not exist. Nothing was restored. Mount its volume or correct the path"
+        );
     }
     Ok(Objects::open(url, &[])?)
 }
@@ -103,7 +105,7 @@ fn open_journal(url: &str) -> anyhow::Result<Objects> {
 /// Applies the erasure journal to the database as it is.
 pub(super) fn repeat_erasures(config: &DataConfig) -> anyhow::Result<()> {
     block_on(async {
-        let data = data::open(config).await?;
+        let data = data::open_existing(config).await?;
         match data.objects.journal_installation().await? {
             Some(owner) if owner == data.db.installation_id() => {}
             Some(_) => bail!(

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use chain::currency::Currency;
 use chain_sources::follow::FollowerThreads;
 use chain_sources::sources::ChainSources;
-use engine_process::{EngineWorkers, Settings};
+use engine_process::{EngineWorkers, Settings, Wall};
 use http_server::hosts::HostConnections;
 use http_server::listener::{self, Limits};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -147,13 +147,14 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
 /// A worker's walls are checked first, because a server must not start without the required ones.
 fn start_engines(config: &ServeConfig) -> anyhow::Result<EngineWorkers> {
     let program = std::env::current_exe()?;
-    match engine_process::prepare_control_group() {
-        Ok(()) => tracing::info!("each engine worker gets a control group"),
-        Err(reason) => tracing::info!(reason, "engine workers get no control groups, only limits of the process"),
+    if let Err(reason) = engine_process::prepare_control_group() {
+        tracing::info!(
+            reason,
+            "engine workers have no control groups; only the process limits (setrlimit) apply"
+        );
     }
     let walls = engine_process::check_walls(&program).context("the engine workers cannot start")?;
-    let up = walls.states().iter().filter(|state| state.fault.is_none());
-    let up: Vec<&str> = up.map(|state| state.wall.as_str()).collect();
+    let up: Vec<&str> = walls.up().map(Wall::as_str).collect();
     tracing::info!(walls = up.join(", "), "walls around the engine workers");
     for missing in walls.missing() {
         tracing::warn!(wall = %missing, "a wall around the engine workers is missing");

@@ -144,6 +144,9 @@ fn a_mistyped_folder_does_not_become_an_installation() {
         vec!["webhook", "list", "--merchant", id],
         vec!["erase", "--merchant", id, "--facemap", id],
         vec!["keys", "rotate"],
+        vec!["portal", "operator-link"],
+        vec!["portal", "password-link", "--email", "ada@example.com"],
+        vec!["repeat-erasures"],
     ] {
         let output = try_command(dir.path(), &Vec::new(), &arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

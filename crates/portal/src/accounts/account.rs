@@ -21,7 +21,7 @@ use store::merchants::Merchant;
 use store::staff_passkeys::Passkey;
 use uuid::Uuid;
 
-use super::forms::{Faults, Hidden, Visitor, enter, render_rejected};
+use super::forms::{Faults, Hidden, ProofKind, Visitor, enter, render_rejected};
 use super::letters::{browser_name, post, security_changed};
 use super::staff::manager;
 use crate::page::{Page, done, html};
@@ -46,6 +46,7 @@ struct AccountPage {
     passkeys: Vec<Passkey>,
     /// Whether passkeys are possible at this installation's address.
     offers_passkeys: bool,
+    asks: ProofKind,
     new_email: String,
     /// The link that confirms the new email address, shown only if the installation sends no mail.
     link: Option<String>,
@@ -64,6 +65,7 @@ impl AccountPage {
             recovery_left: profile::recovery_left(app, member.staff_id).await?,
             passkeys: passkeys::list(app, member.staff_id).await?,
             offers_passkeys: passkeys::are_possible(app),
+            asks: ProofKind::new(app, member.has_totp, member.has_passkey),
             new_email: String::new(),
             link: None,
             is_required: match &member.merchant {
@@ -233,6 +235,7 @@ struct TotpPage {
     required_by: Option<String>,
     /// Whether passkeys are possible at this installation's address.
     offers_passkeys: bool,
+    asks: ProofKind,
 }
 
 /// Returns the name of the account that requires a second factor which the member has not set up.
@@ -260,6 +263,7 @@ pub(super) async fn totp_page(
         set_up,
         required_by: required_by(&member)?,
         offers_passkeys: passkeys::are_possible(&app),
+        asks: ProofKind::new(&app, false, member.has_passkey),
     })?)
 }
 
@@ -326,6 +330,7 @@ pub(super) async fn totp_on(
             set_up,
             required_by: required_by(&member)?,
             offers_passkeys: passkeys::are_possible(&app),
+            asks: ProofKind::new(&app, false, member.has_passkey),
         })?),
     }
 }

@@ -10,8 +10,8 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::CookieJar;
 use http_server::gate::ClientAddress;
-use portal_accounts::Fault;
 use portal_accounts::devices::{Browser, Device, SignedIn};
+use portal_accounts::{Fault, passkeys};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use service::problem::Problem;
@@ -35,6 +35,25 @@ impl Faults {
     /// A single error.
     pub(super) fn one(field: &'static str, text: &'static str) -> Self {
         Faults(vec![Fault::new(field, text)])
+    }
+}
+
+/// What a form can take as a member's proof of identity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProofKind {
+    /// Codes are the usual way: the member has an authenticator app, or passkeys of another address.
+    pub(super) has_app: bool,
+    /// The member has a passkey, and passkeys are possible at this installation's address.
+    pub(super) has_passkey: bool,
+}
+
+impl ProofKind {
+    pub(super) fn new(app: &App, has_totp: bool, has_passkey: bool) -> Self {
+        let is_possible = passkeys::are_possible(app);
+        ProofKind {
+            has_app: has_totp || (has_passkey && !is_possible),
+            has_passkey: has_passkey && is_possible,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use http_server::path::PathText;
-use portal_accounts::passkeys::{self, Question};
+use portal_accounts::passkeys::{self, CeremonyOptions};
 use portal_accounts::signing_in;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -36,7 +36,7 @@ pub(super) async fn options(State(app): State<Shared>) -> Result<Response, Rejec
     if !passkeys::are_possible(&app) {
         return Ok(Redirect::to("/portal/sign-in").into_response());
     }
-    let Question { options, ceremony } = passkeys::ask(&app).await?;
+    let CeremonyOptions { options, ceremony } = passkeys::start_authentication(&app).await?;
     let options = RawValue::from_string(options).map_err(Problem::internal)?;
     let body = Json(Asked { options, ceremony });
     Ok(([(CACHE_CONTROL, "no-store")], body).into_response())
@@ -77,7 +77,7 @@ struct NewPasskeyPage {
     faults: Faults,
     name: String,
     /// `None` if the member has as many passkeys as allowed.
-    question: Option<Question>,
+    question: Option<CeremonyOptions>,
 }
 
 impl NewPasskeyPage {
@@ -86,7 +86,7 @@ impl NewPasskeyPage {
             page,
             faults: Faults::default(),
             name,
-            question: passkeys::ask_new(app, member.staff_id, member.session_id).await?,
+            question: passkeys::start_registration(app, member.staff_id, member.session_id).await?,
         })
     }
 }
@@ -150,7 +150,7 @@ pub(super) async fn remove(
     let id = id
         .parse()
         .map_err(|_| Problem::not_found("There is no such passkey"))?;
-    match passkeys::remove(&app, member.staff_id, id).await? {
+    match passkeys::remove(&app, member.staff_id, member.session_id, id).await? {
         Ok(()) => {
             security_changed(&app, &page, &member.email, "passkey_removed");
             Ok(done(HERE, "passkey_removed"))

@@ -13,7 +13,7 @@ use service::problem::Problem;
 use service::{App, Shared};
 use store::portal_sessions::{self, ActiveSession, Stage};
 
-use super::forms::{Faults, Hidden, Visitor, enter, enter_signed_in, render_rejected};
+use super::forms::{Faults, Hidden, ProofKind, Visitor, enter, enter_signed_in, render_rejected};
 use super::letters;
 use crate::page::{Page, html};
 use crate::routes::{safe_next, with_next};
@@ -118,8 +118,7 @@ struct CodePage {
     page: Page,
     faults: Faults,
     next: String,
-    has_totp: bool,
-    has_passkey: bool,
+    asks: ProofKind,
 }
 
 /// `GET /portal/sign-in/code`
@@ -137,8 +136,7 @@ pub(super) async fn code_page(
         page,
         faults: Faults::default(),
         next,
-        has_totp: half.staff.has_totp,
-        has_passkey: half.staff.has_passkey,
+        asks: ProofKind::new(&app, half.staff.has_totp, half.staff.has_passkey),
     })?)
 }
 
@@ -170,8 +168,7 @@ pub(super) async fn code(
             page,
             faults: Faults::one("code", "accounts.fault.code"),
             next,
-            has_totp: half.staff.has_totp,
-            has_passkey: half.staff.has_passkey,
+            asks: ProofKind::new(&app, half.staff.has_totp, half.staff.has_passkey),
         })?),
     }
 }
@@ -189,12 +186,12 @@ struct ProvePage {
     page: Page,
     faults: Faults,
     next: String,
-    has_totp: bool,
-    has_passkey: bool,
+    asks: ProofKind,
 }
 
 /// `GET /portal/prove`
 pub(super) async fn prove_page(
+    State(app): State<Shared>,
     Query(Next { next }): Query<Next>,
     member: Member,
     page: Page,
@@ -203,8 +200,7 @@ pub(super) async fn prove_page(
         page,
         faults: Faults::default(),
         next: safe_next(next.as_deref()).to_owned(),
-        has_totp: member.has_totp,
-        has_passkey: member.has_passkey,
+        asks: ProofKind::new(&app, member.has_totp, member.has_passkey),
     })?)
 }
 
@@ -231,8 +227,7 @@ pub(super) async fn prove(
             page,
             faults: Faults::one("proof", "accounts.fault.proof"),
             next,
-            has_totp: member.has_totp,
-            has_passkey: member.has_passkey,
+            asks: ProofKind::new(&app, member.has_totp, member.has_passkey),
         })?),
     }
 }

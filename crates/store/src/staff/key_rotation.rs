@@ -8,16 +8,21 @@ use crate::sql::{execute, fetch};
 use crate::{Error, Tx, staff_passkeys};
 
 /// Gives every member whose key an earlier master key wrapped a new key, wrapped by the newest one, and seals the
-/// columns of the member again; returns how many.
+/// columns of the member again; returns how many. Each row is locked before it is read, because members change their
+/// addresses and second factors meanwhile.
 ///
 /// # Errors
 /// [`Error::Sealed`] if none of this keyring's master keys wrapped a key.
 pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
-    type Row = (Uuid, Vec<u8>, Vec<u8>, Vec<u8>, Option<Vec<u8>>);
-    const SQL: &str = "select id, wrapped_key, email_sealed, name_sealed, totp_sealed from staff";
+    type Row = (Vec<u8>, Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+    const LOCK: &str = "update staff set wrapped_key = wrapped_key where id = $1
+               returning wrapped_key, email_sealed, name_sealed, totp_sealed";
     const REPLACE: &str = "update staff set wrapped_key = $2, email_sealed = $3, name_sealed = $4, totp_sealed = $5 where id = $1";
     let mut count = 0;
-    for (id, wrapped, email, name, totp) in fetch!(all, tx, installation, Row, SQL)? {
+    for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from staff order by id")? {
+        let Some((wrapped, email, name, totp)) = fetch!(optional, tx, installation, Row, LOCK, id)? else {
+            continue;
+        };
         if tx.keyring().is_newest_of(&wrapped)? {
             continue;
         }

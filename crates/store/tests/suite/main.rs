@@ -76,7 +76,8 @@ on_every_database! {
     installation: a_stranger_writes_nothing, an_old_installation_is_recorded_by_its_key_alone,
         of_keys_at_once_one_is_recorded, a_broken_off_rewrap_changes_nothing, a_changed_list_set_is_not_believed;
     monitoring: screenings_are_found, a_profile_is_followed_by_another;
-    staff: members_are_found_by_address_and_sealed, rotated_master_keys_rewrap_staff, codes_count_once, passkeys_are_sealed_and_answers_count_once,
+    staff: members_are_found_by_address_and_sealed, rotated_master_keys_rewrap_staff,
+        a_factor_that_is_set_up_during_a_rotation_stays, codes_count_once, passkeys_are_sealed_and_answers_count_once,
         two_owners_cannot_demote_each_other, an_invitation_is_used_once, who_is_shut_out_stays_out,
         the_operators_trail_is_a_chain_of_its_own, a_sign_up_waits_for_its_link,
         a_new_password_link_voids_the_earlier, a_profile_is_written_handed_in_and_decided;

@@ -104,6 +104,30 @@ pub(crate) async fn rotated_master_keys_rewrap_staff(bench: Bench) {
     );
 }
 
+pub(crate) async fn a_factor_that_is_set_up_during_a_rotation_stays(bench: Bench) {
+    let ada = member(&bench, "ada@example.com").await.id;
+    let keyring = Keyring::rotate(&bench.folder.path().join("keyring.json")).unwrap();
+    let db = Db::connect(&bench.url, Arc::new(keyring), &options())
+        .await
+        .unwrap();
+    let is_set = Arc::new(tokio::sync::Notify::new());
+    let (server, set) = (bench.db.clone(), Arc::clone(&is_set));
+    let sets_up = tokio::spawn(async move {
+        store::transaction!(server, |tx| -> Result<(), Error> {
+            staff::set_totp(tx, ada, b"secret", 1).await?;
+            set.notify_one();
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            Ok(())
+        })
+    });
+    is_set.notified().await;
+    let count = store::transaction!(db, |tx| -> Result<u64, Error> { staff::rewrap_keys(tx).await });
+    assert_eq!(count.unwrap(), 1);
+    sets_up.await.unwrap().unwrap();
+    let secret = staff::totp(&mut db.read().await.unwrap(), ada).await.unwrap();
+    assert_eq!(secret.unwrap().as_slice(), b"secret");
+}
+
 pub(crate) async fn codes_count_once(bench: Bench) {
     let ada = member(&bench, "ada@example.com").await;
     let id = ada.id;

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::*;
 
+const SITE: &str = "localhost";
 const ORIGIN: &str = "http://localhost:9009";
 const NEW: &str = "/portal/account/passkeys/new";
 const ADD: &str = "/portal/account/passkeys";
@@ -26,6 +27,7 @@ struct Authenticator {
     owner: String,
     uses: u32,
     origin: String,
+    site: String,
     flags: u8,
 }
 
@@ -49,12 +51,13 @@ impl Authenticator {
             owner: String::new(),
             uses: 0,
             origin: ORIGIN.into(),
+            site: SITE.into(),
             flags: PRESENT | VERIFIED,
         }
     }
 
     fn data(&self, flags: u8, rest: &[u8]) -> Vec<u8> {
-        let site = digest(&SHA256, b"localhost");
+        let site = digest(&SHA256, self.site.as_bytes());
         [
             site.as_ref(),
             &[self.flags | flags],
@@ -220,8 +223,33 @@ on_both!(a_passkey_signs_in_by_itself, |backend| {
         answer
     };
     let of_another = |authenticator: &mut Authenticator, question: &Question| {
+        bob.owner.clone_from(&authenticator.owner);
+        bob.uses = authenticator.uses;
         let answer = bob.answer(question);
         answer.replace(&text(&bob.id), &text(&authenticator.id))
+    };
+    let forged = |authenticator: &mut Authenticator, question: &Question| {
+        let mut answer: Value = serde_json::from_str(&authenticator.answer(question)).unwrap();
+        let data = &mut answer["credential"]["response"]["authenticatorData"];
+        let mut bytes = URL_SAFE_NO_PAD.decode(data.as_str().unwrap()).unwrap();
+        // A higher counter than the one that was signed.
+        bytes[33] = 1;
+        *data = text(&bytes).into();
+        answer.to_string()
+    };
+    let other_site = |authenticator: &mut Authenticator, question: &Question| {
+        authenticator.site = "example.com".into();
+        let answer = authenticator.answer(question);
+        authenticator.site = SITE.into();
+        answer
+    };
+    let earlier = question(&thief).await;
+    let other_question = |authenticator: &mut Authenticator, question: &Question| {
+        let of_earlier = Question {
+            options: earlier.options.clone(),
+            ceremony: question.ceremony.clone(),
+        };
+        authenticator.answer(&of_earlier)
     };
     let changed = |authenticator: &mut Authenticator, question: &Question| {
         let ceremony = format!("AAAA{}", &question.ceremony[4..]);
@@ -230,11 +258,14 @@ on_both!(a_passkey_signs_in_by_itself, |backend| {
             .replace(&question.ceremony, &ceremony)
     };
     type Make<'a> = Box<dyn FnMut(&mut Authenticator, &Question) -> String + Send + 'a>;
-    let cases: [(&str, Make<'_>, u16); 6] = [
+    let cases: [(&str, Make<'_>, u16); 9] = [
         ("another origin", Box::new(elsewhere), 400),
         ("an owner who was not verified", Box::new(unverified), 400),
         ("a counter that went back", Box::new(copied), 400),
         ("another key", Box::new(of_another), 400),
+        ("data that was not signed", Box::new(forged), 400),
+        ("another site", Box::new(other_site), 400),
+        ("another question", Box::new(other_question), 400),
         ("a changed ceremony", Box::new(changed), 400),
         ("nothing wrong", Box::new(good), 303),
     ];
@@ -249,8 +280,18 @@ on_both!(a_passkey_signs_in_by_itself, |backend| {
     }
     let failed =
         "select count(*) from audit where action = 'staff.sign_in_failed' and detail like '%passkey%'";
-    // The used answer, and five wrong ones of Ada's passkey. Where no passkey is named, no account can be.
-    assert_eq!(server.count(failed).await, 6);
+    // The used answer, and eight wrong ones of Ada's passkey. Where no passkey is named, no account can be.
+    assert_eq!(server.count(failed).await, 9);
+    let named =
+        "select count(*) from audit where action = 'staff.signed_in' and detail like '%\"passkey\":%'";
+    assert_eq!(server.count(named).await, 2, "the trail names the passkey");
+
+    server
+        .sql("update staff set disabled_at = 1 where id in (select staff_id from staff_passkeys order by created_at limit 1)")
+        .await;
+    let answer = phone.answer(&question(&thief).await);
+    let refused = Browser::new(&server).post(SIGN_IN, &[("answer", &answer)]).await;
+    assert_eq!(refused.status, 400, "a disabled member");
     let log = server.log().await;
     assert!(
         !log.contains("Ada's phone") && !log.contains("ada@example.com"),
@@ -372,7 +413,76 @@ on_both!(a_required_second_factor_can_be_a_passkey, |backend| {
     ];
     server.bonafide(&lost);
     assert_eq!(server.count("select count(*) from staff_passkeys").await, 0);
-    assert_eq!(ada.get("/portal").await.redirect(), "/portal/account/totp");
+    assert!(!is_in(&ada).await, "the lost device may be signed in");
+});
+
+on_both!(an_app_follows_a_passkey_and_the_last_factor_stays, |backend| {
+    let server = start(backend).await;
+    let merchant = server.merchant(true);
+    let ada = member(&server, &merchant, "owner", "ada@example.com").await;
+    let (mut phone, _) = add(&ada, "Phone").await;
+    let page = ada.get("/portal/account/totp").await.page();
+    assert!(page.contains("data-passkey=\"proof\""), "{page}");
+    let key = between(&page, "name=\"key\" value=\"", "\"").to_owned();
+    let code = code(&key, 0);
+    let form = |proof: &str| {
+        [
+            ("key", key.clone()),
+            ("code", code.clone()),
+            ("proof", proof.to_owned()),
+        ]
+    };
+    let send = async |proof: &str| {
+        let form = form(proof);
+        let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        ada.post("/portal/account/totp", &form).await
+    };
+    assert_eq!(send(PASSWORD).await.status, 400, "a password is no proof");
+    let answer = phone.answer(&question(&ada).await);
+    assert_eq!(send(&answer).await.redirect(), "/portal/account/recovery");
+
+    // Where a second factor is required, simultaneous removals leave one.
+    let (_, added) = add(&ada, "Key").await;
+    assert_eq!(added.redirect(), "/portal/account?done=passkey_added");
+    server.sql("update staff set totp_sealed = null").await;
+    let set = ["merchant", "set", &merchant.id, "requireSecondFactor=true"];
+    server.bonafide(&set);
+    let page = ada.get("/portal/account").await.page();
+    let removals: Vec<String> = page
+        .split("action=\"")
+        .filter_map(|rest| Some(rest[..rest.find('"')?].to_owned()))
+        .filter(|action| action.ends_with("/remove"))
+        .collect();
+    assert_eq!(removals.len(), 2);
+    let (first, second) = tokio::join!(ada.post(&removals[0], &[]), ada.post(&removals[1], &[]));
+    let mut statuses = [first.status, second.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [303, 400]);
+    assert_eq!(server.count("select count(*) from staff_passkeys").await, 1);
+});
+
+on_both!(passkeys_are_limited_in_number_and_tries, |backend| {
+    let server = Server::start(backend, &["--rate-sign-in", "3", "--public-url", ORIGIN]).await;
+    let merchant = server.merchant(true);
+    let ada = member(&server, &merchant, "owner", "ada@example.com").await;
+    let open = question_for_new(&ada).await;
+    for number in 1..=20 {
+        let (_, added) = add(&ada, &format!("Key {number}")).await;
+        assert_eq!(added.status, 303, "{number}");
+    }
+    let page = ada.get(NEW).await.page();
+    assert!(page.contains("reached the limit"), "{page}");
+    let answer = Authenticator::new().create(&open);
+    let form = [("name", "One more"), ("answer", answer.as_str())];
+    assert_eq!(ada.post(ADD, &form).await.status, 400, "its page was open before");
+    assert_eq!(server.count("select count(*) from staff_passkeys").await, 20);
+
+    let stranger = Browser::new(&server);
+    let mut statuses = Vec::new();
+    for _ in 0..5 {
+        statuses.push(stranger.post(SIGN_IN, &[("answer", "{}")]).await.status);
+    }
+    assert_eq!(statuses, [400, 400, 400, 429, 429]);
 });
 
 on_both!(without_a_host_name_no_passkey_is_offered, |backend| {
