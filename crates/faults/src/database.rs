@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use crate::installation::{Database, Setup};
 use crate::patroni::Patroni;
 use crate::pgbouncer::PgBouncer;
 use crate::postgres::{Postgres, USER, sql_on};
 use crate::proxy::Proxy;
+use crate::setup::{Database, Setup};
 
 /// The database's name.
 const NAME: &str = "bonafide";

@@ -12,8 +12,9 @@ use rand::{RngExt as _, SeedableRng as _};
 use rustix::process::Signal;
 
 use crate::database::Cluster;
-use crate::installation::{Database, Installation, Objects, Setup};
+use crate::installation::Installation;
 use crate::machine;
+use crate::setup::{Database, Objects, Setup};
 
 /// How long a fault lasts that does not end by itself.
 const LASTS: Duration = Duration::from_secs(4);

@@ -7,7 +7,6 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use clap::ValueEnum;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -17,39 +16,10 @@ use tokio::sync::Mutex;
 use crate::database::DatabaseServer;
 use crate::garage::Garage;
 use crate::postgres::free_port;
+use crate::setup::{Database, Objects, Setup};
 
 /// How long a start or a recovery may take.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The database of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Database {
-    /// One node.
-    Sqlite,
-    /// Two nodes.
-    Postgres,
-    /// Two nodes, and a cluster of three under Patroni with a synchronous standby.
-    Patroni,
-    /// Two nodes, and a cluster of three under Patroni whose standbys may lag.
-    PatroniAsync,
-}
-
-/// The objects of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Objects {
-    /// A folder that all nodes share.
-    Folder,
-    /// A bucket of Garage, on three nodes.
-    Garage,
-}
-
-/// What a run consists of.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Setup {
-    pub(crate) database: Database,
-    /// PgBouncer in transaction mode is between the nodes and the database.
-    pub(crate) pgbouncer: bool,
-    pub(crate) objects: Objects,
-}
 
 /// A running installation. Everything is stopped and deleted when it is dropped.
 pub(crate) struct Installation {

@@ -29,6 +29,7 @@ mod portal;
 mod postgres;
 mod proxy;
 mod registrations;
+mod setup;
 mod specimens;
 
 use std::path::PathBuf;
@@ -41,10 +42,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::check::{Expected, Report};
 use crate::faults::Fault;
-use crate::installation::{Database, Installation, Objects, Setup};
+use crate::installation::Installation;
 use crate::journal::Journal;
 use crate::load::Load;
 use crate::machine::SmallDisk;
+use crate::setup::{Database, Objects, Setup};
 
 /// What happens in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
