@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::background::Job;
@@ -92,7 +91,8 @@ async fn orphans(app: &App) {
 /// returns how many. The database may be an older copy used with the live objects. So objects of accounts
 /// that it does not know stay, and so do objects newer than its newest attempt.
 async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
-    let before = Timestamp::now().as_millisecond() - ORPHANS_AFTER_MS;
+    // The installation's time, because this machine's clock may be wrong.
+    let before = app.db.read().await?.now() - ORPHANS_AFTER_MS;
     let merchants = store::merchants::list(&mut app.db.read().await?).await?;
     let mut swept = 0;
     let stock = app.objects.inventory(before).await?;

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use store::attempts::{self, RetentionCandidate};
 use store::audit::{self, Entry};
@@ -85,7 +84,8 @@ async fn sweep_kept(
     let Some(shortest) = kept.shortest() else {
         return Ok(());
     };
-    let now = Timestamp::now().as_millisecond();
+    // The installation's time, because this machine's clock may be wrong.
+    let now = app.db.read().await?.now();
     let mut after = (0, 0);
     loop {
         let before = now - i64::from(shortest) * DAY_MS;

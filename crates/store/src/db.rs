@@ -10,6 +10,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteSynchronous;
 use sqlx::{ConnectOptions as _, PgPool, Postgres, Transaction};
 
+use crate::clock::DatabaseClock;
 use crate::conn::{Conn, Handle, Tx};
 use crate::error::Error;
 use crate::keyring::Keyring;
@@ -28,6 +29,8 @@ pub struct Db {
     durability: Durability,
     keyring: Arc<Keyring>,
     clock: Clock,
+    /// The clock of PostgreSQL, from which `clock` reads unless a test replaced it.
+    shared: Arc<DatabaseClock>,
 }
 
 /// How durable a commit is.
@@ -122,11 +125,14 @@ impl Db {
     }
 
     fn of(pools: Pools, keyring: Arc<Keyring>) -> Self {
+        let shared = Arc::new(DatabaseClock::new(now_ms));
+        let clock = Arc::clone(&shared);
         Self {
             pools,
             durability: Durability::Durable,
             keyring,
-            clock: Arc::new(now_ms),
+            clock: Arc::new(move || clock.now()),
+            shared,
         }
     }
 
@@ -221,7 +227,7 @@ impl Db {
             Pools::Postgres(pool, Pooling::Session) => Handle::Postgres(pool.acquire().await?),
             Pools::Postgres(_, Pooling::Transaction) => Handle::PostgresTx(self.begin_postgres().await?),
         };
-        Ok(self.conn(handle))
+        self.conn(handle).await
     }
 
     /// Begins a transaction for writing (on SQLite, `begin immediate`). Dropping it rolls it back. Prefer
@@ -242,7 +248,7 @@ impl Db {
                 Handle::PostgresTx(tx)
             }
         };
-        Ok(Tx::new(self.conn(handle)))
+        Ok(Tx::new(self.conn(handle).await?))
     }
 
     /// Begins a transaction on PostgreSQL.
@@ -258,8 +264,14 @@ impl Db {
         }
     }
 
-    fn conn(&self, handle: Handle) -> Conn {
-        Conn::new(handle, self.keyring.clone(), (self.clock)())
+    /// A connection with the time now. Nodes share PostgreSQL's clock; SQLite has one machine's.
+    async fn conn(&self, mut handle: Handle) -> Result<Conn, Error> {
+        match &mut handle {
+            Handle::Postgres(conn) => self.shared.refresh(conn).await?,
+            Handle::PostgresTx(tx) => self.shared.refresh(tx).await?,
+            Handle::Sqlite(_) | Handle::SqliteTx(_) => {}
+        }
+        Ok(Conn::new(handle, self.keyring.clone(), (self.clock)()))
     }
 
     /// Migrates the schema in one transaction, which a row of `migration_lock` protects. Advisory locks do
