@@ -11,6 +11,9 @@ pub fn start(json: bool) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
+        // The report of a line that cannot be written would go to stderr too, and panic there. A full disk
+        // with the log on it would end the server.
+        .log_internal_errors(false)
         .with_target(false);
     // The default hook prints the panic's message, which may quote input data.
     std::panic::set_hook(Box::new(|panic| {
