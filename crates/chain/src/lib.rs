@@ -17,6 +17,7 @@ pub mod freshness;
 mod gcd;
 pub mod hash;
 mod hint;
+pub mod json;
 pub mod labels;
 pub mod parts;
 pub mod picture;

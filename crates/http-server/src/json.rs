@@ -1,5 +1,6 @@
 //! Parses JSON bodies strictly: at most 1 MB and 64 levels
-//! (`docs/decisions/0009-rate-limits-and-capacity.md`), no repeated member, no other content type.
+//! (`docs/decisions/0009-rate-limits-and-capacity.md`), no repeated member, no reserved name
+//! ([`chain::json`]), no other content type.
 
 use std::fmt;
 
@@ -60,7 +61,8 @@ pub fn is_json(content_type: &str) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// Parses JSON. A repeated member or nesting beyond [`MAX_DEPTH`] is an error, which states its position.
+/// Parses JSON. A repeated member, a reserved name, or nesting beyond [`MAX_DEPTH`] is an error, which states its
+/// position.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Strict { depth: 0 }
@@ -151,6 +153,7 @@ impl<'de> Visitor<'de> for Strict {
         let inner = self.deeper()?;
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
+            chain::json::check_name::<A::Error>(&name)?;
             let value = members.next_value_seed(inner)?;
             if object.contains_key(&name) {
                 let shown: String = name.chars().take(64).collect();
@@ -188,6 +191,10 @@ mod tests {
             ("{} x", "not valid JSON"),
             (r#"{"name": 1, "name": 2}"#, "`name` twice"),
             (r#"{"a": {"b": 1, "b": 1}}"#, "`b` twice"),
+            (
+                r#"{"a": {"$serde_json::private::RawValue": "1"}}"#,
+                "which is reserved",
+            ),
         ] {
             assert!(parse(text.as_bytes()).unwrap_err().contains(part), "{text}");
         }

@@ -10,7 +10,6 @@ use axum::response::Response;
 use http_server::error::Rejection;
 use http_server::openapi::DescribedPaths;
 use http_server::path::PathText;
-use serde_json::Value;
 use service::api_log::{Exchange, masked};
 use service::permissions::Action;
 use service::problem::{Family, Problem};
@@ -204,7 +203,7 @@ fn display_body(text: &str, cut: bool, masks: bool) -> DisplayedBody {
 /// Formats JSON for people, with values masked on request. Text that is not complete JSON cannot be masked
 /// and is then not shown.
 pub fn readable(text: &str, masks: bool) -> String {
-    match serde_json::from_str::<Value>(text) {
+    match chain::json::parse(text.as_bytes()) {
         Ok(value) => {
             let value = if masks { masked(&value) } else { value };
             serde_json::to_string_pretty(&value).unwrap_or_default()

@@ -8,7 +8,6 @@ use chain::amount::Amount;
 use chain::currency::Currency;
 use chain::source::{History, Input, Output, Party, Position, SourceError, Tip, Totals, Transaction, TxId};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::{Calls, Provider};
 
@@ -78,19 +77,6 @@ struct EsploraBlock {
     timestamp: i64,
 }
 
-fn read<T: for<'a> Deserialize<'a>>(value: Value) -> Result<T, SourceError> {
-    // Serde's error would quote values, so only the field is named.
-    serde_json::from_value(value).map_err(|error| {
-        let what = error.to_string();
-        let field = what
-            .split('`')
-            .nth(1)
-            .filter(|_| what.starts_with("missing field"))
-            .unwrap_or("a member");
-        SourceError::Nonsense(format!("{field} is missing or of another type"))
-    })
-}
-
 impl Esplora {
     /// A server with its base URL, such as `http://localhost:3000`.
     pub fn new(currency: Currency, base: &str) -> Esplora {
@@ -150,7 +136,7 @@ impl Esplora {
         after: Option<&str>,
     ) -> Result<Vec<EsploraTransaction>, SourceError> {
         let after = after.map(|id| format!("/{id}")).unwrap_or_default();
-        read(calls.get(format!("{}/address/{party}/txs/chain{after}", self.base))?)
+        calls.get(format!("{}/address/{party}/txs/chain{after}", self.base))
     }
 }
 
@@ -160,7 +146,7 @@ impl Provider for Esplora {
     }
 
     fn tip(&self, calls: &Calls<'_>) -> Result<Tip, SourceError> {
-        let blocks: Vec<EsploraBlock> = read(calls.get(format!("{}/blocks", self.base))?)?;
+        let blocks: Vec<EsploraBlock> = calls.get(format!("{}/blocks", self.base))?;
         let newest = blocks.into_iter().max_by_key(|block| block.height);
         let newest = newest.ok_or_else(|| SourceError::Nonsense("it has no block".to_owned()))?;
         Ok(Tip {
@@ -201,7 +187,7 @@ impl Provider for Esplora {
         let totals = if complete {
             None
         } else {
-            let counted: Counted = read(calls.get(format!("{}/address/{party}", self.base))?)?;
+            let counted: Counted = calls.get(format!("{}/address/{party}", self.base))?;
             let stats = counted.chain_stats;
             Some(Totals {
                 received: stats.funded_txo_sum.into(),
@@ -219,7 +205,7 @@ impl Provider for Esplora {
     }
 
     fn transaction(&self, calls: &Calls<'_>, id: &str) -> Result<Transaction, SourceError> {
-        let told: EsploraTransaction = read(calls.get(format!("{}/tx/{id}", self.base))?)?;
+        let told: EsploraTransaction = calls.get(format!("{}/tx/{id}", self.base))?;
         if told.txid != id {
             return Err(SourceError::Nonsense(
                 "another transaction than was asked for".to_owned(),
@@ -229,7 +215,7 @@ impl Provider for Esplora {
     }
 
     fn spends(&self, calls: &Calls<'_>, id: &str) -> Result<Vec<Option<TxId>>, SourceError> {
-        let spends: Vec<Spend> = read(calls.get(format!("{}/tx/{id}/outspends", self.base))?)?;
+        let spends: Vec<Spend> = calls.get(format!("{}/tx/{id}/outspends", self.base))?;
         let confirmed =
             |spend: &Spend| spend.spent && spend.status.as_ref().is_some_and(|status| status.confirmed);
         Ok(spends

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use chain::source::{History, Source, SourceError, Tip, Transaction, TxId, Window};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 
 use self::cache::Cache;
 pub use self::electrum::Electrum;
@@ -201,21 +201,25 @@ impl<'a> Calls<'a> {
         Err(last)
     }
 
-    /// Sends a request and parses the response as JSON.
+    /// Gets JSON from a URL, without the members that `T` does not need.
     ///
     /// # Errors
-    /// As [`Calls::send`]; [`SourceError::Nonsense`] when the response is not JSON.
-    pub fn json(&self, request: HttpRequest) -> Result<Value, SourceError> {
-        let body = self.send(request)?;
-        serde_json::from_slice(&body).map_err(|_| SourceError::Nonsense("no JSON".to_owned()))
-    }
-
-    /// Gets JSON from a URL.
-    ///
-    /// # Errors
-    /// As [`Calls::json`].
-    pub fn get(&self, url: String) -> Result<Value, SourceError> {
-        self.json(HttpRequest::get(url, self.request_timeout))
+    /// As [`Calls::send`]; [`SourceError::Nonsense`] when the response is not such JSON.
+    pub fn get<T: DeserializeOwned>(&self, url: String) -> Result<T, SourceError> {
+        let body = self.send(HttpRequest::get(url, self.request_timeout))?;
+        serde_json::from_slice(&body).map_err(|error| {
+            if !error.is_data() {
+                return SourceError::Nonsense("no JSON".to_owned());
+            }
+            // Serde's error would quote values, so only the field is named.
+            let what = error.to_string();
+            let field = what
+                .split('`')
+                .nth(1)
+                .filter(|_| what.starts_with("missing field"))
+                .unwrap_or("a member");
+            SourceError::Nonsense(format!("{field} is missing or of another type"))
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use chain::profile::Profile;
 use chain::screen::{Request, Subject, screen_address, screen_transaction};
 use chain::source::{Movement, Output};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::graph::{Graph, NewBlock, NewMovement, NewTransaction};

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use chain::amount::Amount;
+use chain::json;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -153,10 +154,10 @@ fn amount(value: &RawValue) -> Option<String> {
 
 fn time(value: &RawValue) -> Option<String> {
     /// From this value on a number counts milliseconds: as seconds it would be beyond the year 5000.
-    const MILLISECONDS: i64 = 100_000_000_000;
+    const MILLISECONDS: u64 = 100_000_000_000;
     let text = text(value)?;
     let instant = match text.parse::<i64>() {
-        Ok(seconds) if seconds.abs() < MILLISECONDS => jiff::Timestamp::from_second(seconds).ok()?,
+        Ok(seconds) if seconds.unsigned_abs() < MILLISECONDS => jiff::Timestamp::from_second(seconds).ok()?,
         Ok(milliseconds) => jiff::Timestamp::from_millisecond(milliseconds).ok()?,
         Err(_) => text.parse::<jiff::Timestamp>().ok()?,
     };
@@ -199,9 +200,9 @@ pub(super) fn read(
         Kind::Score => score(value).map(Value::from),
         Kind::Names | Kind::Sides => items(value, kind, pointer),
         Kind::Object => {
-            let object: Map<String, Value> = serde_json::from_str(value.get()).ok()?;
-            Some(object.into())
+            let object = json::parse(value.get().as_bytes()).ok()?;
+            object.is_object().then_some(object)
         }
-        Kind::Any => serde_json::from_str(value.get()).ok(),
+        Kind::Any => json::parse(value.get().as_bytes()).ok(),
     }
 }

@@ -199,9 +199,14 @@ fn members_become_what_the_contract_says() {
         (r#""n": 1.5"#, "numberOfTransactions"),
         (r#""from": "yesterday""#, "firstSeenReceiving"),
         (r#""from": 9223372036854775807"#, "firstSeenReceiving"),
+        (r#""from": -9223372036854775808"#, "firstSeenReceiving"),
         (r#""who": [{"label": "X"}]"#, "entities"),
         (r#""who": {"label": "X"}"#, "entities"),
         (r#""why": "because""#, "exposures"),
+        (
+            r#""why": {"a": {"$serde_json::private::RawValue": "1"}}"#,
+            "exposures",
+        ),
         (r#""/new~": 1"#, "newAddress"),
     ] {
         let why = address(wrong).unwrap_err();
