@@ -27,7 +27,8 @@ impl Transport for Always {
 }
 
 static UPSTREAMS: LazyLock<Option<Upstreams>> = LazyLock::new(|| {
-    let members = r#"{"balance": "/b", "inputs": "/c", "timestamp": "/a/0", "entities": {"at": "/e", "name": "/~1"}}"#;
+    let members = r#"{"balance": "/b", "inputs": "/c", "timestamp": "/t", "entities": {"at": "/e", "name": "/~1"},
+        "firstSeenReceiving": "/t", "numberOfTransactions": "/n", "exposures": "/o", "newAddress": "/w"}"#;
     let vendor = format!(r#"{{"name": "v", "url": "http://v/{{query}}", "score": "/a/0", "retries": 0, "members": {members}}}"#);
     Upstreams::read(&format!(r#"{{"upstreams": [{vendor}]}}"#)).ok()
 });
@@ -68,6 +69,8 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = node.block(1, HASH);
     }
     if let Some(upstreams) = &*UPSTREAMS {
-        let _ = upstreams.ask(&*transport, Currency::Btc, Subject::Transaction(HASH));
+        for subject in [Subject::Transaction(HASH), Subject::Address("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa")] {
+            let _ = upstreams.ask(&*transport, Currency::Btc, subject);
+        }
     }
 });

@@ -273,9 +273,14 @@ impl Reader {
         let decryptor = age::Decryptor::new_buffered(BufReader::new(file)).map_err(decrypting)?;
         let identities = identities.0.iter().map(|key| key as &dyn age::Identity);
         let decrypted = decryptor.decrypt(identities).map_err(decrypting)?;
-        Ok(Self {
-            tar: tar::Archive::new(Box::new(decrypted)),
-        })
+        Ok(Self::of_decrypted(decrypted))
+    }
+
+    /// Reads the decrypted content of a backup.
+    pub fn of_decrypted(content: impl Read + 'static) -> Self {
+        Self {
+            tar: tar::Archive::new(Box::new(content)),
+        }
     }
 
     /// The first entry of a backup.
@@ -283,8 +288,15 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`]; [`BackupError::Newer`].
     pub fn header(path: &Path, identities: &Identities) -> Result<Header, BackupError> {
-        let mut reader = Self::open(path, identities)?;
-        let mut entries = reader.tar.entries().map_err(unreadable)?;
+        Self::open(path, identities)?.into_header()
+    }
+
+    /// Reads only the first entry.
+    ///
+    /// # Errors
+    /// [`BackupError::Damaged`]; [`BackupError::Newer`].
+    pub fn into_header(mut self) -> Result<Header, BackupError> {
+        let mut entries = self.tar.entries().map_err(unreadable)?;
         let first = entries.next().ok_or_else(|| missing(HEADER))?;
         let mut first = first.map_err(unreadable)?;
         if first.path_bytes().as_ref() != HEADER.as_bytes() {
@@ -390,16 +402,18 @@ impl Reader {
 }
 
 fn parse_header(text: &[u8]) -> Result<Header, BackupError> {
-    let value: serde_json::Value =
-        serde_json::from_slice(text).map_err(|error| BackupError::Damaged(format!("{HEADER}: {error}")))?;
-    if value["format"]
-        .as_u64()
-        .is_some_and(|format| format > u64::from(FORMAT))
-    {
-        let program = value["program"].as_str().unwrap_or("unknown");
-        return Err(BackupError::Newer(program.to_owned()));
+    /// The members that every version writes.
+    #[derive(serde::Deserialize)]
+    struct Origin {
+        format: u64,
+        program: String,
     }
-    serde_json::from_value(value).map_err(|error| BackupError::Damaged(format!("{HEADER}: {error}")))
+    let damaged = |error: serde_json::Error| BackupError::Damaged(format!("{HEADER}: {error}"));
+    let origin: Origin = serde_json::from_slice(text).map_err(damaged)?;
+    if origin.format > u64::from(FORMAT) {
+        return Err(BackupError::Newer(origin.program));
+    }
+    serde_json::from_slice(text).map_err(damaged)
 }
 
 /// The first part of a path.

@@ -27,4 +27,4 @@ pub use erasures::{RepeatedErasures, repeat_erasures};
 pub use error::BackupError;
 pub use manifest::{DatabaseKind, Header, Manifest, ObjectMode, Section};
 pub use restore::{JournalSource, RestoreReport, Target, restore};
-pub use verify::{Verification, verify};
+pub use verify::{Verification, verify, verify_entries};

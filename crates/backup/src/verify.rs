@@ -49,6 +49,21 @@ pub async fn verify(
     })
 }
 
+/// Reads every entry of a backup and compares the backup with its manifest. It does not check the database, and
+/// writes nothing.
+///
+/// # Errors
+/// [`BackupError::Damaged`].
+pub async fn verify_entries(reader: Reader) -> Result<Manifest, BackupError> {
+    let checked = reader
+        .read_entries(async |entry| match classify_entry(entry.path) {
+            Some(_) => entry.into_bytes().map(drop),
+            None => Err(unexpected_entry(entry.path)),
+        })
+        .await?;
+    Ok(checked.manifest)
+}
+
 /// Refuses a keyring of the same installation that could not open the restored data.
 pub(crate) fn check_master_key(header: &Header, keyring: &Keyring) -> Result<(), BackupError> {
     let has_key = header

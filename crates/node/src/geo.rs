@@ -19,13 +19,23 @@ pub struct Geo {
 impl Geo {
     /// Reads a database in MaxMind's format, if one is configured.
     pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
-        let database = file
-            .map(|file| {
-                Reader::open_readfile(file)
-                    .with_context(|| format!("--geo-database {} cannot be read", file.display()))
-            })
-            .transpose()?;
-        Ok(Geo { database })
+        let Some(file) = file else {
+            return Ok(Geo { database: None });
+        };
+        std::fs::read(file)
+            .map_err(anyhow::Error::from)
+            .and_then(Self::from_bytes)
+            .with_context(|| format!("--geo-database {} cannot be read", file.display()))
+    }
+
+    /// Reads the bytes of a database in MaxMind's format.
+    ///
+    /// # Errors
+    /// When they are not such a database.
+    pub fn from_bytes(bytes: Vec<u8>) -> anyhow::Result<Self> {
+        Ok(Geo {
+            database: Some(Reader::from_source(bytes)?),
+        })
     }
 
     /// The address's country. `None` for private and reserved addresses, and for those that the database does

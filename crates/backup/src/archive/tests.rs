@@ -90,9 +90,7 @@ async fn a_backup_is_read_as_it_was_written_or_refused() {
 
 /// The content of a tar archive as [`Reader`] reads it. It panics if an entry is not what it was.
 fn read_tar(content: &[u8], entries: &BTreeMap<String, Vec<u8>>) -> Result<(), BackupError> {
-    let reader = Reader {
-        tar: tar::Archive::new(Box::new(io::Cursor::new(content.to_vec()))),
-    };
+    let reader = Reader::of_decrypted(io::Cursor::new(content.to_vec()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut found = BTreeMap::new();
     let checked = runtime.block_on(reader.read_entries(async |entry| {
