@@ -2,6 +2,7 @@
 //! records every failure in the journal, and never decides whether a fault excuses it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
@@ -72,10 +73,15 @@ pub(crate) struct Client {
 impl Client {
     /// Records something that is not as acknowledged: as lost if a failover may lose it, otherwise as wrong.
     pub(crate) fn not_as_acknowledged(&self, what: &'static str, found: String) {
-        match self.installation.may_lose {
+        match self.may_be_lost() {
             true => self.journal.lost(what),
             false => self.journal.failed(what, Instant::now(), Failure::Wrong(found)),
         }
+    }
+
+    /// Whether a failover may have lost acknowledged writes.
+    fn may_be_lost(&self) -> bool {
+        self.installation.may_lose && self.installation.has_failed_over.load(Ordering::SeqCst)
     }
 
     /// Sends a request of the account until it is answered 2xx.
@@ -141,7 +147,10 @@ impl Client {
                 Ok((503, text)) if text.contains("The server is busy") => Failure::Busy,
                 Ok((503, _)) => Failure::Unavailable,
                 // The Group, session, link or token is not there.
-                Ok((401 | 404 | 410, _)) if self.installation.may_lose => {
+                Ok((status @ (401 | 404 | 410), _))
+                    if self.may_be_lost()
+                        && (status != 401 || !matches!(request.credentials, Credentials::Account)) =>
+                {
                     self.journal.lost(request.what);
                     return Err(LostByFailover.into());
                 }

@@ -93,7 +93,8 @@ async fn empty_database(installation: &Installation, copy: &Copy) -> anyhow::Res
     Ok(format!("postgres://{USER}@127.0.0.1:{}/restored", postgres.port))
 }
 
-/// The disk of a paused machine, as its host copies it. Returns the started copy, and what it must contain.
+/// The files of paused processes, as a host copies a disk. It proves nothing about syncs, because `cp` reads what the
+/// kernel has in memory. Returns the started copy, and what it must contain.
 pub(crate) async fn disk_image(
     installation: &Arc<Installation>,
     journal: &Journal,

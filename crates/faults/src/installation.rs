@@ -4,6 +4,7 @@ pub(crate) mod copies;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
@@ -32,6 +33,8 @@ pub(crate) struct Installation {
     pub(crate) garage: Option<Garage>,
     /// Whether a failover may lose acknowledged writes.
     pub(crate) may_lose: bool,
+    /// Whether a primary was killed.
+    pub(crate) has_failed_over: AtomicBool,
     /// The sandbox account, as `serve --demo` describes it.
     pub(crate) demo: Value,
     pub(crate) http: reqwest::Client,
@@ -95,9 +98,11 @@ impl Installation {
             objects: folder.path().join("objects"),
             garage,
             may_lose: setup.database == Database::PatroniAsync,
+            has_failed_over: AtomicBool::new(false),
             demo: Value::Null,
             http: reqwest::Client::builder()
                 .timeout(Duration::from_secs(15))
+                .no_proxy()
                 .build()?,
             folder,
         };

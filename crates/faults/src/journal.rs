@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::faults::Fault;
 
 /// A request may fail until so long after the recovery, because its connection broke during the fault.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// The lease of a request whose process died ends so long after the fault began (`--idempotency-lease-ms`).
 const LEASE: Duration = Duration::from_secs(5);
 

@@ -34,6 +34,7 @@ mod specimens;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
@@ -57,7 +58,7 @@ enum Scenario {
     Registrations,
     /// A backup under load, the loss of everything, and a restore.
     Restore,
-    /// The disk of a paused machine is copied and started (SQLite).
+    /// The files of paused processes are copied and started (SQLite). It tests a consistent image, not syncs.
     DiskImage,
     /// PostgreSQL is recovered to a moment from a base backup and its archived log.
     PointInTime,
@@ -116,11 +117,13 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut hang_up = signal(SignalKind::hangup())?;
     // Dropping the run stops every process that it has started.
     tokio::select! {
         done = run(arguments) => done,
         _ = interrupt.recv() => bail!("interrupted"),
         _ = terminate.recv() => bail!("terminated"),
+        _ = hang_up.recv() => bail!("the terminal was closed"),
     }
 }
 
@@ -176,6 +179,11 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let started = Instant::now();
     let end = started + Duration::from_secs(arguments.seconds);
     let pause = Duration::from_secs(arguments.every);
+    ensure!(
+        pause > journal::GRACE && started + pause < end,
+        "a run needs time for a fault: --every is more than {:?} and less than --seconds",
+        journal::GRACE
+    );
     let mut order = faults::Order::new(all, arguments.seed);
     // What was acknowledged shortly before a failover and during it, if it may be lost.
     let mut uncertain = Vec::new();
@@ -188,9 +196,11 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
             tokio::time::sleep(LAG).await;
         }
         let from = Instant::now();
+        installation.has_failed_over.fetch_or(may_lose, Ordering::SeqCst);
         installation.inflict(fault, node).await?;
-        installation.wait_until_ready().await?;
+        // Another primary is elected: what is acknowledged from now on may not be lost.
         uncertain.extend(earlier.map(|earlier| (earlier, journal.acknowledged())));
+        installation.wait_until_ready().await?;
         journal.window(fault, from, Instant::now());
         println!(
             "{:>5} s  {fault}: {:.1} s",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sqlx::pool::PoolOptions;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteSynchronous;
-use sqlx::{ConnectOptions as _, PgPool, Postgres, Transaction};
+use sqlx::{PgPool, Postgres, Transaction};
 
 use crate::clock::DatabaseClock;
 use crate::conn::{Conn, Handle, Tx};
@@ -253,13 +253,28 @@ impl Db {
 
     /// Begins a transaction on PostgreSQL.
     pub(crate) async fn begin_postgres(&self) -> Result<Transaction<'static, Postgres>, Error> {
+        // sqlx names its statements, and the session may have some of the same names from other connections.
+        self.begin_postgres_with("begin", "begin; deallocate all").await
+    }
+
+    /// Begins a transaction on PostgreSQL that reads one state and writes nothing.
+    pub(crate) async fn begin_postgres_snapshot(&self) -> Result<Transaction<'static, Postgres>, Error> {
+        // `deallocate` counts as a query, and the isolation cannot be set after one.
+        self.begin_postgres_with(
+            "begin isolation level repeatable read, read only",
+            "begin isolation level repeatable read, read only; deallocate all",
+        )
+        .await
+    }
+
+    async fn begin_postgres_with(
+        &self,
+        in_session: &'static str,
+        in_pooler: &'static str,
+    ) -> Result<Transaction<'static, Postgres>, Error> {
         match &self.pools {
-            Pools::Postgres(pool, Pooling::Session) => Ok(pool.begin().await?),
-            // sqlx names its statements, and the session may have some of the same names from other
-            // connections.
-            Pools::Postgres(pool, Pooling::Transaction) => {
-                Ok(pool.begin_with("begin; deallocate all").await?)
-            }
+            Pools::Postgres(pool, Pooling::Session) => Ok(pool.begin_with(in_session).await?),
+            Pools::Postgres(pool, Pooling::Transaction) => Ok(pool.begin_with(in_pooler).await?),
             Pools::Sqlite { .. } => Err(Error::Config("this needs a PostgreSQL database".into())),
         }
     }
@@ -402,7 +417,7 @@ async fn connect_server(url: &str, options: &Options) -> Result<Pools, Error> {
         ));
     }
     let connect = PgConnectOptions::from_str(url)?.application_name("bonafide");
-    let pooling = match caches_statements(&connect) {
+    let pooling = match caches_statements(url) {
         true => Pooling::Session,
         false => Pooling::Transaction,
     };
@@ -415,11 +430,9 @@ async fn connect_server(url: &str, options: &Options) -> Result<Pools, Error> {
 }
 
 /// Whether the address permits prepared statements that outlive a transaction.
-fn caches_statements(options: &PgConnectOptions) -> bool {
-    // The options have no getter for this.
-    let url = options.to_url_lossy();
-    !url.query_pairs()
-        .any(|(name, value)| name == "statement-cache-capacity" && value == "0")
+fn caches_statements(url: &str) -> bool {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    !query.split('&').any(|pair| pair == "statement-cache-capacity=0")
 }
 
 /// Runs a block as one transaction. If the database could not serialise it, the block runs again from its
@@ -455,6 +468,11 @@ mod tests {
     fn only_a_capacity_of_zero_means_a_pooler_of_transactions() {
         for (url, expected) in [
             ("postgres://u@h/d", true),
+            ("postgres:///d?host=::1&user=u", true),
+            (
+                "postgres:///d?host=/run/postgresql&statement-cache-capacity=0",
+                false,
+            ),
             ("postgres://u@h/d?statement-cache-capacity=10", true),
             ("postgres://u@h/d?statement-cache-capacity=0", false),
             (
@@ -462,8 +480,8 @@ mod tests {
                 false,
             ),
         ] {
-            let options = PgConnectOptions::from_str(url).unwrap();
-            assert_eq!(caches_statements(&options), expected, "{url}");
+            PgConnectOptions::from_str(url).unwrap();
+            assert_eq!(caches_statements(url), expected, "{url}");
         }
     }
 }

@@ -1,6 +1,5 @@
-//! Consistent copies of the database, for backups, and the state of a database that a backup is restored to.
-//! The only table defined here is the
-//! one that marks an unfinished restore. `backup` runs PostgreSQL's own tools.
+//! Consistent copies of the database, for backups, and the state of a database that a backup is restored to. The only
+//! table defined here is the one that marks an unfinished restore. `backup` runs PostgreSQL's own tools.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,10 +53,7 @@ impl Db {
     /// # Errors
     /// [`Error::Config`] on SQLite.
     pub async fn postgres_snapshot(&self) -> Result<PostgresSnapshot, Error> {
-        let mut tx = self.begin_postgres().await?;
-        sqlx::raw_sql("set transaction isolation level repeatable read, read only")
-            .execute(&mut *tx)
-            .await?;
+        let mut tx = self.begin_postgres_snapshot().await?;
         let sql =
             "select pg_export_snapshot(), current_schema()::text, (extract(epoch from now()) * 1000)::bigint";
         let (name, schema, at): (String, String, i64) = sqlx::query_as(sql).fetch_one(&mut *tx).await?;

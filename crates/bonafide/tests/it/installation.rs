@@ -320,7 +320,7 @@ on_both!(a_rotation_keeps_the_check_value_right, |backend| {
     let refused = server.try_bonafide(&["keys", "rewrap"]);
     assert!(!refused.status.success());
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("restart"), "{said}");
+    assert!(said.contains("Restart it"), "{said}");
     let (dir, database) = server.stop();
     // If the rotation stops here, both files open all data.
     for file in [&old, &new] {

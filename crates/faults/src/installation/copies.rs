@@ -2,6 +2,7 @@
 //! state of the database. It never touches the first one's data.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -55,6 +56,7 @@ impl Copy {
             database: None,
             garage: None,
             may_lose: false,
+            has_failed_over: AtomicBool::new(false),
             database_url,
             objects,
             demo: original.demo.clone(),
