@@ -85,7 +85,10 @@ impl Fault {
                 setup.database != Database::Sqlite
             }
             Fault::KilledPrimary => matches!(setup.database, Database::Patroni | Database::PatroniAsync),
-            Fault::ClockAhead | Fault::ClockBehind => machine::faketime().is_some(),
+            // With SQLite, the only clock is the machine's: nothing can show that it is wrong.
+            Fault::ClockAhead | Fault::ClockBehind => {
+                setup.database != Database::Sqlite && machine::faketime().is_some()
+            }
             Fault::FullDisk => setup.database == Database::Sqlite && machine::can_mount(),
             Fault::OlderProgram => machine::has_older_program(),
             Fault::KilledPooler => setup.pgbouncer,
