@@ -8,7 +8,6 @@ use anyhow::bail;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::hosted::EXPIRED;
 use crate::installation::Installation;
 use crate::journal::{Acknowledged, Ended, Group, Verified};
 
@@ -277,15 +276,16 @@ async fn sessions(
             }
         }
     }
-    for (id, begun) in &expected.before.left {
+    for (id, left) in &expected.before.left {
         let path = format!("/v2/sdk/session/verification-result/{id}");
         let poll = get(installation, node, &path).await?.unwrap_or_default();
         let status = poll["status"].as_str().unwrap_or("lost");
-        match (status, begun.elapsed() > EXPIRED) {
-            ("expired", _) | ("pending", false) => report.found("unfinished hosted sessions"),
-            _ => report
-                .wrong
-                .push(format!("session {id}, which nobody finished, is {status}")),
+        match left.may_be(status) {
+            true => report.found("unfinished hosted sessions"),
+            false => report.wrong.push(format!(
+                "session {id}, which nobody finished, is {status} after {} s",
+                left.latest.elapsed().as_secs()
+            )),
         }
     }
     Ok(())

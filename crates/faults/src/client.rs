@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use rand::RngExt as _;
+use reqwest::header::{HeaderValue, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
@@ -135,10 +136,15 @@ impl Client {
             };
             let answer = async {
                 let answer = with(sent).send().await?;
-                Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.text().await?))
+                let wait = answer.headers().get(RETRY_AFTER).and_then(seconds);
+                Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.text().await?, wait))
             };
             let answer = answer.await;
-            let text = answer.as_ref().map(|(_, text)| text.clone()).unwrap_or_default();
+            let (text, wait) = match &answer {
+                Ok((_, text, wait)) => (text.clone(), *wait),
+                Err(_) => (String::new(), None),
+            };
+            let answer = answer.map(|(status, text, _)| (status, text));
             let failure = match answer {
                 Ok((status, text)) if accepts(status, is_repeated) => {
                     let body = serde_json::from_str(&text)?;
@@ -165,15 +171,50 @@ impl Client {
             // A 503 may also follow a COMMIT whose answer was lost.
             is_repeated = true;
             let (what, is_wrong) = (request.what, matches!(failure, Failure::Wrong(_)));
+            let pause = pause_after(&failure, wait);
             self.journal.failed_with(what, from, failure, &text);
             ensure!(!is_wrong, "{what}: a wrong answer: {text}");
             ensure!(begun.elapsed() < PATIENCE, "{what}: no answer for {PATIENCE:?}");
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(pause).await;
         }
+    }
+}
+
+/// The seconds of a `Retry-After`.
+fn seconds(value: &HeaderValue) -> Option<Duration> {
+    Some(Duration::from_secs(value.to_str().ok()?.parse().ok()?))
+}
+
+/// How long a client waits after a failure. A busy server states how long; during a fault, requests come as soon
+/// as possible, so that they meet the recovery.
+fn pause_after(failure: &Failure, stated: Option<Duration>) -> Duration {
+    match failure {
+        Failure::Busy => stated.unwrap_or(PAUSE),
+        _ => PAUSE,
     }
 }
 
 /// An `Idempotency-Key` that no other request has.
 pub(crate) fn key() -> String {
     format!("{:032x}", rand::rng().random::<u128>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_busy_server_decides_when_a_client_comes_again() {
+        let stated = seconds(&HeaderValue::from_static("5"));
+        assert_eq!(stated, Some(Duration::from_secs(5)));
+        assert_eq!(seconds(&HeaderValue::from_static("soon")), None);
+        for (failure, pause) in [
+            (Failure::Busy, Duration::from_secs(5)),
+            (Failure::Unavailable, PAUSE),
+            (Failure::Broken, PAUSE),
+        ] {
+            assert_eq!(pause_after(&failure, stated), pause, "{failure}");
+        }
+        assert_eq!(pause_after(&Failure::Busy, None), PAUSE);
+    }
 }

@@ -11,6 +11,7 @@ use rustix::process::Signal;
 
 use crate::check::Expected;
 use crate::database::Cluster;
+use crate::effect::Effect;
 use crate::faults::Fault;
 use crate::installation::Installation;
 use crate::installation::copies::{Copy, copy_folder};
@@ -114,10 +115,12 @@ pub(crate) async fn disk_image(
     let copy = Copy::prepare(installation)?;
     copy_folder(installation.data(0), &copy.data()).await?;
     copy_folder(&installation.objects, &copy.objects()).await?;
+    let is_paused = installation.is_paused(0).await?;
     installation.signal_all(Signal::CONT).await?;
     println!("paused and copied: {:.1} s", from.elapsed().as_secs_f64());
     installation.wait_until_ready().await?;
-    journal.window(Fault::PausedNode, from, Instant::now());
+    let effect = Effect::once(is_paused, "process paused");
+    journal.window(Fault::PausedNode, from, Instant::now(), effect);
     tokio::time::sleep(time / 2).await;
     load.stop().await?;
 

@@ -37,7 +37,8 @@ impl DatabaseServer {
             Database::Patroni => Cluster::Patroni(Patroni::start(folder, true).await?),
             Database::PatroniAsync => Cluster::Patroni(Patroni::start(folder, false).await?),
         };
-        cluster.sql(&format!("create database {NAME}")).await?;
+        let create = format!("create database {NAME}");
+        cluster.sql("postgres", &create).await?;
         let proxy = match &cluster {
             Cluster::Single(postgres) => Proxy::start(postgres.port).await?,
             Cluster::Patroni(patroni) => Proxy::start(patroni.target()).await?,
@@ -63,22 +64,27 @@ impl DatabaseServer {
         format!("postgres://{USER}@127.0.0.1:{port}/{NAME}{options}")
     }
 
-    /// Ends all connections to the database, as an administrator or a failing network does.
-    pub(crate) async fn end_connections(&self) -> anyhow::Result<()> {
+    /// Ends all connections to the database, as an administrator or a failing network does. Returns how many.
+    pub(crate) async fn end_connections(&self) -> anyhow::Result<u64> {
         let sql = format!(
-            "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{NAME}' and pid <> pg_backend_pid()"
+            "select count(*) filter (where pg_terminate_backend(pid)) from pg_stat_activity
+             where datname = '{NAME}' and pid <> pg_backend_pid()"
         );
-        self.cluster.sql(&sql).await
+        Ok(self.cluster.sql("postgres", &sql).await?.trim().parse()?)
+    }
+
+    /// Runs a statement in the nodes' database. Returns its rows, without a header.
+    pub(crate) async fn sql(&self, sql: &str) -> anyhow::Result<String> {
+        self.cluster.sql(NAME, sql).await
     }
 }
 
 impl Cluster {
     /// Runs a statement as the superuser on the server that accepts writes.
-    async fn sql(&self, sql: &str) -> anyhow::Result<()> {
+    async fn sql(&self, database: &str, sql: &str) -> anyhow::Result<String> {
         match self {
-            Cluster::Single(postgres) => sql_on(postgres.port, "postgres", sql).await,
-            Cluster::Patroni(patroni) => patroni.sql("postgres", sql).await,
+            Cluster::Single(postgres) => sql_on(postgres.port, database, sql).await,
+            Cluster::Patroni(patroni) => patroni.sql(database, sql).await,
         }
-        .map(drop)
     }
 }

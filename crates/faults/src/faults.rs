@@ -10,10 +10,13 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rustix::process::Signal;
+use tokio::net::TcpStream;
 
 use crate::database::Cluster;
+use crate::effect::Effect;
 use crate::installation::Installation;
 use crate::machine;
+use crate::process::ended_by;
 use crate::setup::{Database, Objects, Setup};
 
 /// How long a fault lasts that does not end by itself.
@@ -125,11 +128,11 @@ impl Order {
 }
 
 impl Installation {
-    /// Breaks something, of this node if it concerns one, and repairs it.
+    /// Breaks something, of this node if it concerns one, and repairs it. Returns the evidence that it took hold.
     ///
     /// # Errors
     /// When the harness itself fails.
-    pub(crate) async fn inflict(&self, fault: Fault, node: usize) -> anyhow::Result<()> {
+    pub(crate) async fn inflict(&self, fault: Fault, node: usize) -> anyhow::Result<Effect> {
         let server = || {
             self.database
                 .as_ref()
@@ -138,74 +141,89 @@ impl Installation {
         let garage = || self.garage.as_ref().context("this fault needs --objects garage");
         match fault {
             Fault::KilledNode => {
-                self.signal(node, Signal::KILL).await?;
-                self.wait_for_end(node).await?;
-                self.start_node(node).await
+                let status = self.end(node, Signal::KILL).await?;
+                self.start_node(node).await?;
+                Ok(Effect::once(ended_by(status, Signal::KILL), "process killed"))
             }
             Fault::StoppedNode => {
-                self.signal(node, Signal::TERM).await?;
-                self.wait_for_end(node).await?;
-                self.start_node(node).await
+                let status = self.end(node, Signal::TERM).await?;
+                ensure!(status.success(), "node {node} did not stop cleanly: {status}");
+                self.start_node(node).await?;
+                Ok(Effect::once(true, "process stopped"))
             }
             Fault::PausedNode => {
                 self.signal(node, Signal::STOP).await?;
                 tokio::time::sleep(LASTS).await;
-                self.signal(node, Signal::CONT).await
+                let is_paused = self.is_paused(node).await?;
+                self.signal(node, Signal::CONT).await?;
+                Ok(Effect::once(is_paused, "process paused"))
             }
-            Fault::KilledEngines => self.kill_engines(node).await,
+            Fault::KilledEngines => Ok(Effect::counted(
+                self.kill_engines(node).await?,
+                "engine processes killed",
+            )),
             Fault::ClockAhead => self.with_clock(node, "+1h").await,
             Fault::ClockBehind => self.with_clock(node, "-1h").await,
             Fault::FullDisk => self.fill_disk().await,
             Fault::OlderProgram => self.with_older_program(node).await,
             Fault::MissingObjects => {
                 if let Some(garage) = &self.garage {
-                    garage.proxy.refuse(LASTS).await;
-                    return Ok(());
+                    let refused = garage.proxy.refuse(LASTS).await;
+                    return Ok(Effect::counted(refused, "connections refused"));
                 }
                 let away = self.objects.with_extension("away");
                 std::fs::rename(&self.objects, &away)?;
                 // A file in its place, so that no new folder is made.
                 std::fs::write(&self.objects, "")?;
                 tokio::time::sleep(LASTS).await;
+                let is_missing = self.objects.is_file();
                 std::fs::remove_file(&self.objects)?;
-                Ok(std::fs::rename(&away, &self.objects)?)
+                std::fs::rename(&away, &self.objects)?;
+                Ok(Effect::once(is_missing, "folder missing"))
             }
             Fault::CrashedDatabase => {
                 let Cluster::Single(postgres) = &server()?.cluster else {
                     bail!("this fault needs a single PostgreSQL: --database postgres");
                 };
                 postgres.crash().await?;
+                let is_down = TcpStream::connect(("127.0.0.1", postgres.port)).await.is_err();
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                postgres.resume().await
+                postgres.resume().await?;
+                Ok(Effect::once(is_down, "server down"))
             }
-            Fault::EndedConnections => server()?.end_connections().await,
+            Fault::EndedConnections => Ok(Effect::counted(
+                server()?.end_connections().await?,
+                "connections ended",
+            )),
             Fault::CutCommits => {
                 let cut = server()?.proxy.cut_commits(3, LASTS).await;
-                ensure!(
-                    cut > 0,
-                    "no transaction was committed while the proxy waited for one"
-                );
-                Ok(())
+                Ok(Effect::counted(cut.into(), "commits cut"))
             }
             Fault::StalledDatabase => {
-                server()?.proxy.stall(LASTS).await;
-                Ok(())
+                let held = server()?.proxy.stall(LASTS).await;
+                Ok(Effect::counted(held, "messages held back"))
             }
             Fault::KilledPrimary => {
                 let Cluster::Patroni(patroni) = &server()?.cluster else {
                     bail!("this fault needs a cluster: --database patroni");
                 };
-                patroni.kill_primary().await
+                // It fails unless another member becomes the primary.
+                patroni.kill_primary().await?;
+                Ok(Effect::once(true, "primary replaced"))
             }
             Fault::KilledPooler => {
                 let pgbouncer = server()?.pgbouncer.as_ref();
-                pgbouncer.context("this fault needs --pgbouncer")?.restart().await
+                let is_killed = pgbouncer.context("this fault needs --pgbouncer")?.restart();
+                Ok(Effect::once(is_killed.await?, "process killed"))
             }
             Fault::StalledObjects => {
-                garage()?.proxy.stall(LASTS).await;
-                Ok(())
+                let held = garage()?.proxy.stall(LASTS).await;
+                Ok(Effect::counted(held, "messages held back"))
             }
-            Fault::KilledStore => garage()?.restart_node(node).await,
+            Fault::KilledStore => Ok(Effect::once(
+                garage()?.restart_next_node().await?,
+                "process killed",
+            )),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -12,6 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
 use crate::postgres::{free_port, in_path};
+use crate::process;
 use crate::proxy::{Proxy, Target};
 
 /// The number of nodes, and of copies of each object.
@@ -29,6 +31,8 @@ const INSTALLED: &str = ".cache/garage/bin/garage";
 pub(crate) struct Garage {
     pub(crate) proxy: Proxy,
     nodes: Vec<Node>,
+    /// Counts the nodes that were killed.
+    killed: AtomicUsize,
     program: PathBuf,
     key_id: String,
     secret: String,
@@ -69,6 +73,7 @@ impl Garage {
         let garage = Garage {
             proxy: Proxy::start(Target::Any(ports.into())).await?,
             nodes,
+            killed: AtomicUsize::new(0),
             program,
             key_id: format!("GK{}", random_hex(24)),
             secret: random_hex(64),
@@ -96,12 +101,16 @@ impl Garage {
         ]
     }
 
-    /// Kills a node, and starts it again after some seconds.
-    pub(crate) async fn restart_node(&self, number: usize) -> anyhow::Result<()> {
+    /// Kills the next node in turn, and starts it again after some seconds. Returns whether it was killed.
+    pub(crate) async fn restart_next_node(&self) -> anyhow::Result<bool> {
+        // The installation has fewer nodes, so its number of a node would never reach the last one here.
+        let number = self.killed.fetch_add(1, Ordering::SeqCst) % self.nodes.len();
         let child = self.nodes[number].child.lock().await.take();
-        child.context("the garage node does not run")?.kill().await?;
+        let child = child.context("the garage node does not run")?;
+        let is_killed = process::kill(child, PATIENCE, "garage").await?;
         tokio::time::sleep(AWAY).await;
-        self.start_node(number).await
+        self.start_node(number).await?;
+        Ok(is_killed)
     }
 
     async fn start_node(&self, number: usize) -> anyhow::Result<()> {
@@ -115,15 +124,14 @@ impl Garage {
             .arg("server")
             .env("RUST_LOG", "garage=warn")
             .stdout(Stdio::null())
-            .stderr(log)
-            .kill_on_drop(true);
+            .stderr(log);
         *node.child.lock().await = Some(command.spawn()?);
         Ok(())
     }
 
     fn command(&self, node: &Node) -> Command {
-        let mut command = Command::new(&self.program);
-        command.arg("-c").arg(&node.settings).stdin(Stdio::null());
+        let mut command = process::command(&self.program);
+        command.arg("-c").arg(&node.settings);
         command
     }
 
@@ -171,12 +179,13 @@ impl Garage {
     async fn until_done(&self, node: &Node, arguments: &[&str]) -> anyhow::Result<String> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let output = self.command(node).args(arguments).output().await?;
+            // Printed by name only, because arguments may be the secret.
+            let command = arguments[..2].join(" ");
+            let process = format!("garage {command}");
+            let output = process::output(self.command(node).args(arguments), PATIENCE, &process).await?;
             if output.status.success() {
                 return Ok(String::from_utf8(output.stdout)?);
             }
-            // Printed by name only, because arguments may be the secret.
-            let command = arguments[..2].join(" ");
             if Instant::now() > deadline {
                 bail!(
                     "garage {command}: {}{}",

@@ -3,7 +3,7 @@
 pub(crate) mod copies;
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,17 @@ use tokio::sync::Mutex;
 use crate::database::DatabaseServer;
 use crate::garage::Garage;
 use crate::postgres::free_port;
+use crate::process;
 use crate::setup::{Database, Objects, Setup};
 
 /// How long a start or a recovery may take.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a node may take to end. It gives running requests 30 seconds (`--shutdown-seconds`).
+const ENDS: Duration = Duration::from_secs(120);
+/// How long a command may take, such as a backup of everything.
+const COMMAND: Duration = Duration::from_secs(600);
+/// The only setting of the caller that nodes get: the models' folder is not a part of the installation.
+const MODELS: &str = "BONAFIDE_MODELS";
 
 /// A running installation. Everything is stopped and deleted when it is dropped.
 pub(crate) struct Installation {
@@ -137,12 +144,12 @@ impl Installation {
 
     /// The server's program with the settings of a node.
     fn command(&self, number: usize, options: &NodeOptions) -> Command {
-        let mut command = Command::new(options.program.as_ref().unwrap_or(&self.program));
+        let mut command = process::command(options.program.as_ref().unwrap_or(&self.program));
         command
+            .envs(std::env::var_os(MODELS).map(|models| (MODELS, models)))
             .envs(options.env.iter().map(|(name, value)| (name, value)))
             .env("BONAFIDE_DATA", &self.nodes[number].data)
-            .env("BONAFIDE_DATABASE", &self.database_url)
-            .stdin(Stdio::null());
+            .env("BONAFIDE_DATABASE", &self.database_url);
         match &self.garage {
             None => command.env("BONAFIDE_OBJECTS", format!("file:{}", self.objects.display())),
             Some(garage) => command.env("BONAFIDE_OBJECTS", garage.url()).envs(garage.env()),
@@ -188,7 +195,7 @@ impl Installation {
                 command.args(unlimited.iter().flat_map(|limit| [limit, "0"]))
             }
         };
-        command.stdout(Stdio::null()).stderr(log).kill_on_drop(true);
+        command.stdout(Stdio::null()).stderr(log);
         *node.child.lock().await = Some(command.spawn()?);
         Ok(())
     }
@@ -203,13 +210,34 @@ impl Installation {
         Ok(rustix::process::kill_process(pid_of(pid)?, signal)?)
     }
 
-    /// Waits for the end of a node's process.
-    pub(crate) async fn wait_for_end(&self, number: usize) -> anyhow::Result<()> {
-        let mut child = self.nodes[number].child.lock().await;
-        if let Some(mut child) = child.take() {
-            child.wait().await?;
-        }
-        Ok(())
+    /// Sends a signal that ends a node, and waits for its end.
+    pub(crate) async fn end(&self, number: usize, signal: Signal) -> anyhow::Result<ExitStatus> {
+        self.signal(number, signal).await?;
+        self.wait_for_end(number).await
+    }
+
+    /// Waits for the end of a node's process. A process that does not end in time is killed.
+    pub(crate) async fn wait_for_end(&self, number: usize) -> anyhow::Result<ExitStatus> {
+        let node = &self.nodes[number];
+        let child = node.child.lock().await.take();
+        let mut child = child.context("the node does not run")?;
+        let process = format!("node {number} (process {})", child.id().unwrap_or_default());
+        let ended = process::within(ENDS, &process, child.wait()).await;
+        ended.with_context(|| node.last_lines())
+    }
+
+    /// Whether a node's process is paused (SIGSTOP).
+    pub(crate) async fn is_paused(&self, number: usize) -> anyhow::Result<bool> {
+        let child = self.nodes[number].child.lock().await;
+        let pid = child
+            .as_ref()
+            .and_then(Child::id)
+            .context("the node does not run")?;
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        // The state follows the name, which is in parentheses.
+        Ok(stat
+            .rsplit_once(") ")
+            .is_some_and(|(_, rest)| rest.starts_with('T')))
     }
 
     /// Whether a node's process has ended.
@@ -221,25 +249,26 @@ impl Installation {
         }
     }
 
-    /// Kills the engine workers of a node.
-    pub(crate) async fn kill_engines(&self, number: usize) -> anyhow::Result<()> {
+    /// Kills the engine workers of a node. Returns how many.
+    pub(crate) async fn kill_engines(&self, number: usize) -> anyhow::Result<u64> {
         let child = self.nodes[number].child.lock().await;
         let pid = child
             .as_ref()
             .and_then(Child::id)
             .context("the node does not run")?;
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
         // The threads that start workers are the parents of their processes.
-        let mut all = children;
+        let mut all = String::new();
         for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
             let file = task?.path().join("children");
             all.push_str(&std::fs::read_to_string(file).unwrap_or_default());
         }
+        let mut killed = 0;
         for worker in all.split_whitespace() {
             // A worker may end by itself meanwhile.
-            let _ = rustix::process::kill_process(pid_of(worker.parse()?)?, Signal::KILL);
+            let sent = rustix::process::kill_process(pid_of(worker.parse()?)?, Signal::KILL);
+            killed += u64::from(sent.is_ok());
         }
-        Ok(())
+        Ok(killed)
     }
 
     /// Fails if a node has ended by itself.
@@ -285,8 +314,7 @@ impl Installation {
     /// Stops every node as an operator does, and starts it again.
     pub(crate) async fn restart_all(&self) -> anyhow::Result<()> {
         for number in 0..self.nodes.len() {
-            self.signal(number, Signal::TERM).await?;
-            self.wait_for_end(number).await?;
+            self.end(number, Signal::TERM).await?;
             self.start_node(number).await?;
         }
         self.wait_until_ready().await
@@ -294,14 +322,12 @@ impl Installation {
 
     /// Runs a command on the installation's data. Returns its stdout.
     pub(crate) async fn bonafide(&self, arguments: &[&str]) -> anyhow::Result<String> {
-        let output = self
-            .command(0, &NodeOptions::default())
-            .args(arguments)
-            .output()
-            .await?;
+        let mut command = self.command(0, &NodeOptions::default());
+        let name = format!("bonafide {}", arguments.join(" "));
+        let output = process::output(command.args(arguments), COMMAND, &name).await?;
         ensure!(
             output.status.success(),
-            "{arguments:?}: {}{}",
+            "{name}: {}{}",
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );

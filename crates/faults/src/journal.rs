@@ -13,7 +13,9 @@ use anyhow::ensure;
 use rand::seq::IteratorRandom as _;
 use serde_json::{Value, json};
 
+use crate::effect::Effect;
 use crate::faults::Fault;
+use crate::hosted::Left;
 
 /// A request may fail until so long after the recovery, because its connection broke during the fault.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -90,7 +92,7 @@ pub(crate) struct Acknowledged {
     /// The ended hosted sessions by ID.
     pub(crate) ended: BTreeMap<String, Ended>,
     /// The hosted sessions that nobody finishes, by ID, with the time when they began.
-    pub(crate) left: BTreeMap<String, Instant>,
+    pub(crate) left: BTreeMap<String, Left>,
 }
 
 impl Acknowledged {
@@ -145,6 +147,7 @@ struct Window {
     fault: Fault,
     from: Instant,
     to: Instant,
+    effect: Effect,
 }
 
 #[derive(Default)]
@@ -201,13 +204,10 @@ impl Journal {
     }
 
     /// Records a hosted session that nobody will finish.
-    pub(crate) fn left(&self, session: &str) {
+    pub(crate) fn left(&self, session: &str, left: Left) {
         let mut entries = self.entries();
         entries.write(json!({"left": session}));
-        entries
-            .acknowledged
-            .left
-            .insert(session.to_owned(), Instant::now());
+        entries.acknowledged.left.insert(session.to_owned(), left);
     }
 
     /// Records the final result of a hosted session.
@@ -240,9 +240,15 @@ impl Journal {
         *self.entries().lost.entry(request).or_default() += 1;
     }
 
-    /// Records a fault.
-    pub(crate) fn window(&self, fault: Fault, from: Instant, to: Instant) {
-        self.entries().windows.push(Window { fault, from, to });
+    /// Records a fault and the evidence of its effect.
+    pub(crate) fn window(&self, fault: Fault, from: Instant, to: Instant, effect: Effect) {
+        let window = Window {
+            fault,
+            from,
+            to,
+            effect,
+        };
+        self.entries().windows.push(window);
     }
 
     /// A hosted session that has ended, any of them.
@@ -256,7 +262,7 @@ impl Journal {
     pub(crate) fn left_for(&self, time: Duration) -> Option<String> {
         let entries = self.entries();
         let mut left = entries.acknowledged.left.iter();
-        left.find(|(_, begun)| begun.elapsed() > time)
+        left.find(|(_, left)| left.latest.elapsed() > time)
             .map(|(session, _)| session.clone())
     }
 
@@ -276,7 +282,7 @@ impl Journal {
         self.entries().acknowledged.clone()
     }
 
-    /// Every failure that no fault explains.
+    /// Every failure that no fault explains, and every kind of fault that never had an effect.
     pub(crate) fn violations(&self) -> Vec<String> {
         let entries = self.entries();
         let mut found: BTreeMap<String, u64> = BTreeMap::new();
@@ -314,10 +320,8 @@ impl Journal {
                 .entry(format!("{}: {} ({place})", failed.request, failed.failure))
                 .or_default() += 1;
         }
-        found
-            .into_iter()
-            .map(|(what, count)| format!("{count} × {what}"))
-            .collect()
+        let found = found.into_iter().map(|(what, count)| format!("{count} × {what}"));
+        found.chain(without_effect(&entries.windows)).collect()
     }
 
     /// Counts of requests, faults with their durations, and failures inside them.
@@ -328,11 +332,11 @@ impl Journal {
             text.push_str(&format!(" {request} {count};"));
         }
         let mut faults: BTreeMap<String, Vec<Duration>> = BTreeMap::new();
+        let mut missing: BTreeMap<String, usize> = BTreeMap::new();
         for window in &entries.windows {
-            faults
-                .entry(window.fault.to_string())
-                .or_default()
-                .push(window.to - window.from);
+            let fault = window.fault.to_string();
+            *missing.entry(fault.clone()).or_default() += usize::from(window.effect.is_missing());
+            faults.entry(fault).or_default().push(window.to - window.from);
         }
         text.push_str("\nfaults, with the median and longest time until ready again:");
         for (fault, mut times) in faults {
@@ -343,6 +347,9 @@ impl Journal {
                 times[times.len() / 2].as_secs_f64(),
                 times[times.len() - 1].as_secs_f64()
             ));
+            if let Some(missing @ 1..) = missing.get(&fault) {
+                text.push_str(&format!("; {missing} without effect"));
+            }
         }
         let mut failures: BTreeMap<&Failure, u64> = BTreeMap::new();
         for failed in &entries.failed {
@@ -362,9 +369,27 @@ impl Journal {
     }
 }
 
+/// The kinds of faults that had no effect at any time. One that missed its moment once is only reported.
+fn without_effect(windows: &[Window]) -> Vec<String> {
+    let mut kinds: BTreeMap<String, Vec<Effect>> = BTreeMap::new();
+    for window in windows {
+        kinds
+            .entry(window.fault.to_string())
+            .or_default()
+            .push(window.effect);
+    }
+    kinds.retain(|_, effects| effects.iter().all(|effect| effect.is_missing()));
+    kinds
+        .into_iter()
+        .map(|(fault, effects)| format!("{fault}: none of {} occurrences had an effect", effects.len()))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const KILLED: Effect = Effect::once(true, "process killed");
 
     #[test]
     fn only_what_was_acknowledged_during_a_failover_may_be_lost() {
@@ -419,7 +444,7 @@ mod tests {
     fn only_a_fault_excuses_a_failure_and_nothing_excuses_a_wrong_answer() {
         let journal = Journal::open(None).unwrap();
         let now = Instant::now();
-        journal.window(Fault::KilledNode, now, now + Duration::from_secs(1));
+        journal.window(Fault::KilledNode, now, now + Duration::from_secs(1), KILLED);
         journal.failed("read", now, Failure::Broken);
         journal.failed("read", now, Failure::Unavailable);
         journal.failed("read", now, Failure::Leased);
@@ -433,9 +458,29 @@ mod tests {
             Fault::KilledNode,
             now + Duration::from_secs(60),
             now + Duration::from_secs(61),
+            KILLED,
         );
         journal.failed("verify", now, Failure::Unavailable);
         journal.failed("verify", now, Failure::Unavailable);
         assert_eq!(journal.violations(), ["2 × verify: 503 (outside faults)"]);
+    }
+
+    #[test]
+    fn a_kind_of_fault_must_have_an_effect_at_least_once() {
+        let journal = Journal::open(None).unwrap();
+        let now = Instant::now();
+        let cut = |count| Effect::counted(count, "commits cut");
+        journal.window(Fault::CutCommits, now, now, cut(0));
+        journal.window(Fault::CutCommits, now, now, cut(0));
+        journal.window(Fault::KilledNode, now, now, KILLED);
+        let wrong = "cut-commits: none of 2 occurrences had an effect";
+        assert_eq!(journal.violations(), [wrong]);
+        journal.window(Fault::CutCommits, now, now, cut(3));
+        assert_eq!(journal.violations(), Vec::<String>::new());
+        assert!(
+            journal.summary().contains("; 2 without effect"),
+            "{}",
+            journal.summary()
+        );
     }
 }

@@ -14,6 +14,7 @@ mod check;
 mod client;
 mod copied;
 mod database;
+mod effect;
 mod faults;
 mod garage;
 mod hosted;
@@ -27,6 +28,7 @@ mod pgbouncer;
 mod point_in_time;
 mod portal;
 mod postgres;
+mod process;
 mod proxy;
 mod registrations;
 mod setup;
@@ -62,6 +64,39 @@ enum Scenario {
     DiskImage,
     /// PostgreSQL is recovered to a moment from a base backup and its archived log.
     PointInTime,
+}
+
+impl Scenario {
+    /// Refuses a setup that the scenario cannot use, before anything starts.
+    fn check(self, setup: Setup) -> anyhow::Result<()> {
+        let name = self.to_possible_value().map(|value| value.get_name().to_owned());
+        let name = name.unwrap_or_default();
+        let copies = matches!(
+            self,
+            Scenario::Restore | Scenario::DiskImage | Scenario::PointInTime
+        );
+        ensure!(
+            !copies || setup.objects == Objects::Folder,
+            "the scenario {name} copies the folder of the objects: leave --objects garage out"
+        );
+        let (databases, named): (&[Database], _) = match self {
+            Scenario::Load | Scenario::Registrations => return Ok(()),
+            Scenario::Restore => (
+                &[Database::Sqlite, Database::Postgres],
+                "--database sqlite or --database postgres",
+            ),
+            Scenario::DiskImage => (
+                &[Database::Sqlite],
+                "--database sqlite, whose state is in one folder",
+            ),
+            Scenario::PointInTime => (&[Database::Postgres], "--database postgres"),
+        };
+        ensure!(
+            databases.contains(&setup.database),
+            "the scenario {name} needs {named}"
+        );
+        Ok(())
+    }
 }
 
 /// An asynchronous standby has received everything that was acknowledged so long ago.
@@ -135,6 +170,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         pgbouncer: arguments.pgbouncer,
         objects: arguments.objects,
     };
+    arguments.scenario.check(setup)?;
     let journal = Arc::new(Journal::open(arguments.journal.as_deref())?);
     if let Some(program) = &arguments.older_program {
         machine::set_older_program(program)?;
@@ -197,13 +233,13 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         let from = Instant::now();
         installation.has_failed_over.fetch_or(may_lose, Ordering::SeqCst);
-        installation.inflict(fault, node).await?;
+        let effect = installation.inflict(fault, node).await?;
         // Another primary is elected: what is acknowledged from now on may not be lost.
         uncertain.extend(earlier.map(|earlier| (earlier, journal.acknowledged())));
         installation.wait_until_ready().await?;
-        journal.window(fault, from, Instant::now());
+        journal.window(fault, from, Instant::now(), effect);
         println!(
-            "{:>5} s  {fault}: {:.1} s",
+            "{:>5} s  {fault}: {effect}, {:.1} s",
             started.elapsed().as_secs(),
             from.elapsed().as_secs_f64()
         );
@@ -241,4 +277,41 @@ async fn finish(installation: &Installation, journal: &Journal, expected: &Expec
     };
     println!("{lost}, nothing doubled, no wrong answer");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_refuse_what_they_cannot_copy() {
+        use Database::{Patroni, Postgres, Sqlite};
+        use Objects::{Folder, Garage};
+        for (scenario, database, objects, problem) in [
+            (Scenario::Load, Patroni, Garage, None),
+            (Scenario::Registrations, Postgres, Garage, None),
+            (Scenario::Restore, Sqlite, Folder, None),
+            (Scenario::Restore, Postgres, Folder, None),
+            (Scenario::Restore, Patroni, Folder, Some("--database sqlite or")),
+            (Scenario::Restore, Postgres, Garage, Some("--objects garage")),
+            (Scenario::PointInTime, Postgres, Folder, None),
+            (Scenario::PointInTime, Sqlite, Folder, Some("--database postgres")),
+            (Scenario::PointInTime, Postgres, Garage, Some("--objects garage")),
+            (Scenario::DiskImage, Sqlite, Folder, None),
+            (Scenario::DiskImage, Postgres, Folder, Some("--database sqlite")),
+            (Scenario::DiskImage, Sqlite, Garage, Some("--objects garage")),
+        ] {
+            let setup = Setup {
+                database,
+                pgbouncer: false,
+                objects,
+            };
+            let error = scenario.check(setup).err().map(|error| error.to_string());
+            let is_right = match (&error, problem) {
+                (Some(error), Some(problem)) => error.contains(problem),
+                (error, problem) => error.is_none() && problem.is_none(),
+            };
+            assert!(is_right, "{scenario:?} {setup:?}: {error:?}");
+        }
+    }
 }

@@ -13,6 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::{Mutex, watch};
 
 use crate::postgres::{USER, find_bin, free_port, in_path, sql_on, unprivileged, unprivileged_folder};
+use crate::process;
 use crate::proxy::Target;
 
 /// The number of members.
@@ -53,10 +54,11 @@ impl Patroni {
         let etcd = in_path("etcd").with_context(|| missing("etcd-server"))?;
         let bin = find_bin()?;
         let client = free_port()?;
-        let etcd = start_etcd(&etcd, &folder.join("etcd"), client).await?;
         let http = reqwest::Client::builder()
             .timeout(Duration::from_secs(2))
+            .no_proxy()
             .build()?;
+        let etcd = start_etcd(&etcd, &folder.join("etcd"), client, &http).await?;
         let mut members = Vec::new();
         for number in 0..MEMBERS {
             let folder = folder.join(format!("patroni-{number}"));
@@ -187,8 +189,7 @@ impl Member {
         command
             .arg(self.folder.join("patroni.yml"))
             .stdout(log.try_clone()?)
-            .stderr(log)
-            .kill_on_drop(true);
+            .stderr(log);
         *self.agent.lock().await = Some(command.spawn()?);
         Ok(())
     }
@@ -199,7 +200,7 @@ impl Member {
         let mut child = agent.take().context("the agent does not run")?;
         child.start_kill()?;
         self.kill_server()?;
-        child.wait().await?;
+        process::within(PATIENCE, "patroni", child.wait()).await?;
         Ok(())
     }
 
@@ -237,7 +238,12 @@ const STREAMING: &str = "select count(*) from pg_stat_replication where state = 
 const SENDERS: &str = "select pid from pg_stat_replication";
 
 /// Starts an etcd of one process, and waits until it answers.
-async fn start_etcd(program: &Path, folder: &Path, client: u16) -> anyhow::Result<Child> {
+async fn start_etcd(
+    program: &Path,
+    folder: &Path,
+    client: u16,
+    http: &reqwest::Client,
+) -> anyhow::Result<Child> {
     unprivileged_folder(folder).await?;
     let log = std::fs::File::create(folder.join("log"))?;
     let url = |port: u16| format!("http://127.0.0.1:{port}");
@@ -262,11 +268,10 @@ async fn start_etcd(program: &Path, folder: &Path, client: u16) -> anyhow::Resul
         // Only Patroni's leases are in it, and its disk is the disk of all.
         .args(["--heartbeat-interval", "100", "--election-timeout", "1000"])
         .stdout(Stdio::null())
-        .stderr(log)
-        .kill_on_drop(true);
+        .stderr(log);
     let etcd = command.spawn()?;
     let deadline = Instant::now() + PATIENCE;
-    while reqwest::get(format!("{}/health", url(client))).await.is_err() {
+    while http.get(format!("{}/health", url(client))).send().await.is_err() {
         ensure!(
             Instant::now() < deadline,
             "etcd does not answer:\n{}",

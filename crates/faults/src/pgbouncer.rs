@@ -11,6 +11,7 @@ use tokio::process::Child;
 use tokio::sync::Mutex;
 
 use crate::postgres::{USER, free_port, in_path, unprivileged, unprivileged_folder};
+use crate::process;
 
 /// How long a start may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -71,8 +72,7 @@ impl PgBouncer {
         command
             .arg(self.folder.join("pgbouncer.ini"))
             .stdout(Stdio::null())
-            .stderr(output)
-            .kill_on_drop(true);
+            .stderr(output);
         *self.child.lock().await = Some(command.spawn()?);
         let deadline = Instant::now() + PATIENCE;
         while TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
@@ -86,10 +86,12 @@ impl PgBouncer {
         Ok(())
     }
 
-    /// Kills it, and starts it again.
-    pub(crate) async fn restart(&self) -> anyhow::Result<()> {
+    /// Kills it, and starts it again. Returns whether it was killed.
+    pub(crate) async fn restart(&self) -> anyhow::Result<bool> {
         let child = self.child.lock().await.take();
-        child.context("pgbouncer does not run")?.kill().await?;
-        self.resume().await
+        let child = child.context("pgbouncer does not run")?;
+        let is_killed = process::kill(child, PATIENCE, "pgbouncer").await?;
+        self.resume().await?;
+        Ok(is_killed)
     }
 }

@@ -4,14 +4,21 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use rand::RngExt as _;
 use tokio::process::Command;
 
+use crate::process;
+
 /// Where the search for ports begins and ends: below the ports that Linux gives to outgoing connections, so
 /// that no connection takes the port of a server while it is down.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
+/// How long a statement may take.
+const STATEMENT: Duration = Duration::from_secs(60);
+/// How long a program may take that copies a database or files.
+const COPIES: Duration = Duration::from_secs(600);
 /// The name of the databases' superuser, who needs no password here.
 pub(crate) const USER: &str = "bonafide";
 
@@ -42,15 +49,15 @@ pub(crate) fn free_port() -> anyhow::Result<u16> {
 pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = match rustix::process::geteuid().is_root() {
         true => {
-            let mut command = Command::new("setpriv");
+            let mut command = process::command("setpriv");
             command
                 .args(["--reuid=postgres", "--regid=postgres", "--clear-groups"])
                 .arg(program);
             command
         }
-        false => Command::new(program),
+        false => process::command(program),
     };
-    command.current_dir("/").env("HOME", "/").stdin(Stdio::null());
+    command.current_dir("/").env("HOME", "/");
     command
 }
 
@@ -58,7 +65,7 @@ pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
 pub(crate) async fn unprivileged_folder(folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir(folder)?;
     match rustix::process::geteuid().is_root() {
-        true => run(Command::new("chown").arg("postgres:").arg(folder)).await,
+        true => run(process::command("chown").arg("postgres:").arg(folder)).await,
         false => Ok(()),
     }
 }
@@ -69,7 +76,9 @@ pub(crate) async fn sql_on(port: u16, database: &str, sql: &str) -> anyhow::Resu
     let port = port.to_string();
     let arguments = ["-h", "127.0.0.1", "-p", &port, "-U", USER, "-qAt", "-d", database];
     let mut command = unprivileged(bin.join("psql"));
-    let output = command.args(arguments).args(["-c", sql]).output().await?;
+    command.args(arguments).args(["-c", sql]);
+    let name = format!("psql on port {port} ({sql})");
+    let output = process::output(&mut command, STATEMENT, &name).await?;
     ensure!(
         output.status.success(),
         "{sql}: {}",
@@ -187,20 +196,21 @@ pub(crate) fn in_path(program: &str) -> Option<PathBuf> {
         .find(|file| file.exists())
 }
 
-/// Runs a program to its end.
+/// Runs a program to its end, which is killed if it takes too long.
 pub(crate) async fn run(command: &mut Command) -> anyhow::Result<()> {
     // A server that it starts inherits its output, so a pipe would never end.
     let file = tempfile::NamedTempFile::new()?;
-    let status = command
-        .stdin(Stdio::null())
-        .stdout(file.reopen()?)
-        .stderr(file.reopen()?)
-        .status()
-        .await?;
+    command.stdout(file.reopen()?).stderr(file.reopen()?);
+    let std = command.as_std();
+    let words: Vec<_> = std::iter::once(std.get_program())
+        .chain(std.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let name = words.join(" ");
+    let status = process::within(COPIES, &name, command.status()).await?;
     ensure!(
         status.success(),
-        "{:?}: {status}\n{}",
-        command.as_std().get_program(),
+        "{name}: {status}\n{}",
         std::fs::read_to_string(file.path())?
     );
     Ok(())

@@ -3,7 +3,7 @@
 //! nothing for a while, or refuses every connection. It never changes what it forwards.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -41,6 +41,8 @@ struct State {
     stalled: AtomicBool,
     resumed: watch::Sender<()>,
     refuses: watch::Sender<bool>,
+    /// The messages that a stall has held back, and the connections that were refused or cut.
+    affected: AtomicU64,
 }
 
 impl Proxy {
@@ -54,6 +56,7 @@ impl Proxy {
             stalled: AtomicBool::new(false),
             resumed: watch::Sender::new(()),
             refuses: watch::Sender::new(false),
+            affected: AtomicU64::new(0),
         });
         let shared = Arc::clone(&state);
         tokio::spawn(async move {
@@ -75,25 +78,33 @@ impl Proxy {
         count - self.state.cuts.swap(0, Ordering::SeqCst)
     }
 
-    /// Delivers nothing in either direction for a while, without closing anything.
-    pub(crate) async fn stall(&self, time: Duration) {
+    /// Delivers nothing in either direction for a while, without closing anything. Returns how many messages it
+    /// has held back.
+    pub(crate) async fn stall(&self, time: Duration) -> u64 {
+        self.state.affected.store(0, Ordering::SeqCst);
         self.state.stalled.store(true, Ordering::SeqCst);
         tokio::time::sleep(time).await;
         self.state.stalled.store(false, Ordering::SeqCst);
         self.state.resumed.send_replace(());
+        self.state.affected.load(Ordering::SeqCst)
     }
 
-    /// Cuts every connection, and refuses new ones for a while.
-    pub(crate) async fn refuse(&self, time: Duration) {
+    /// Cuts every connection, and refuses new ones for a while. Returns how many it has cut or refused.
+    pub(crate) async fn refuse(&self, time: Duration) -> u64 {
+        self.state.affected.store(0, Ordering::SeqCst);
         self.state.refuses.send_replace(true);
         tokio::time::sleep(time).await;
         self.state.refuses.send_replace(false);
+        self.state.affected.load(Ordering::SeqCst)
     }
 }
 
 impl State {
     async fn pass(&self) {
         let mut resumed = self.resumed.subscribe();
+        if self.stalled.load(Ordering::SeqCst) {
+            self.affected.fetch_add(1, Ordering::SeqCst);
+        }
         while self.stalled.load(Ordering::SeqCst) {
             if resumed.changed().await.is_err() {
                 return;
@@ -147,6 +158,7 @@ impl Target {
 /// Copies both directions until one ends or the connection is cut.
 async fn forward(client: TcpStream, mut target: Target, state: Arc<State>) {
     if *state.refuses.borrow() {
+        state.affected.fetch_add(1, Ordering::SeqCst);
         return;
     }
     let Some(server) = target.connect().await else {
@@ -202,7 +214,9 @@ async fn forward(client: TcpStream, mut target: Target, state: Arc<State>) {
         () = up => {}
         () = down => {}
         () = target.changed() => {}
-        () = state.refused() => {}
+        () = state.refused() => {
+            state.affected.fetch_add(1, Ordering::SeqCst);
+        }
     }
 }
 
@@ -258,10 +272,22 @@ mod tests {
         let proxy = Proxy::start(Target::Any(ports.into())).await.unwrap();
         let mut open = connect(&proxy).await;
         assert_eq!(next(&mut open).await, Some(2));
-        tokio::join!(proxy.refuse(Duration::from_millis(300)), async {
+        let (affected, ()) = tokio::join!(proxy.refuse(Duration::from_millis(300)), async {
             assert_eq!(next(&mut open).await, None);
             assert_eq!(next(&mut connect(&proxy).await).await, None);
         });
+        assert_eq!(affected, 2);
         assert_eq!(next(&mut connect(&proxy).await).await, Some(2));
+    }
+
+    #[tokio::test]
+    async fn a_stall_counts_the_messages_that_it_holds_back() {
+        let proxy = Proxy::start(server(1).await).await.unwrap();
+        let time = Duration::from_millis(300);
+        assert_eq!(proxy.stall(time).await, 0);
+        let (held, byte) = tokio::join!(proxy.stall(time), async {
+            next(&mut connect(&proxy).await).await
+        });
+        assert_eq!((held, byte), (1, Some(1)));
     }
 }

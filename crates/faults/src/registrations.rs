@@ -13,25 +13,31 @@ use anyhow::{Context as _, ensure};
 use reqwest::{Method, RequestBuilder};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tokio::process::Command;
 use tokio::task::JoinSet;
 
 use crate::client::{Client, Credentials, Request, key};
+use crate::effect::Effect;
 use crate::faults::Fault;
 use crate::installation::Installation;
 use crate::journal::Journal;
+use crate::process::{self, ended_by};
 use crate::specimens::{self, Person};
 
 /// The faces that register, if as many are fit.
 const FACES: usize = 100;
 /// Faces at once; each sends two requests.
 const AT_ONCE: usize = 4;
+/// How long `xtask` may take to make all passports.
+const RENDERS: Duration = Duration::from_secs(3_600);
+/// How long a query of the database may take.
+const QUERY: Duration = Duration::from_secs(60);
 /// How long the killed node is away.
 const AWAY: Duration = Duration::from_secs(5);
 
 /// An account of this scenario, with one Flow and one Group.
 #[derive(Clone)]
 struct Account {
+    id: String,
     key: String,
     secret: String,
     flow: String,
@@ -78,12 +84,12 @@ pub(crate) async fn run(
     // Both nodes are ready and work.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let (node, from) = (installation.nodes.len() - 1, Instant::now());
-    installation.signal(node, Signal::KILL).await?;
-    installation.wait_for_end(node).await?;
+    let status = installation.end(node, Signal::KILL).await?;
     tokio::time::sleep(AWAY).await;
     installation.start_node(node).await?;
     installation.wait_until_ready().await?;
-    journal.window(Fault::KilledNode, from, Instant::now());
+    let effect = Effect::once(ended_by(status, Signal::KILL), "process killed");
+    journal.window(Fault::KilledNode, from, Instant::now(), effect);
 
     let mut answers = Vec::new();
     while let Some(ended) = set.join_next().await {
@@ -100,6 +106,8 @@ pub(crate) async fn run(
         let found = check(installation, &account, node, &answers).await?;
         wrong.extend(found.into_iter().map(|found| format!("node {node}: {found}")));
     }
+    let counts = count(installation, &account).await?;
+    wrong.extend(judge_counts(&counts, answers.len()));
     println!("{}", journal.summary());
     for wrong in &wrong {
         println!("WRONG  {wrong}");
@@ -122,13 +130,12 @@ async fn rendered(installation: &Installation, pictures: &Path) -> anyhow::Resul
         xtask.display()
     );
     let out = installation.folder().join("faces");
-    let made = Command::new(xtask)
-        .args(["specimens", "--faces"])
+    let mut make = process::command(xtask);
+    make.args(["specimens", "--faces"])
         .arg(pictures)
         .arg("--out")
-        .arg(&out)
-        .status()
-        .await?;
+        .arg(&out);
+    let made = process::within(RENDERS, "xtask specimens", make.status()).await?;
     ensure!(made.success(), "the passports could not be made");
     Ok(out)
 }
@@ -194,6 +201,7 @@ impl Account {
         let made = client.send_until(request, |status, _| status < 300, with).await?;
         let group = text(&made.body["groupId"]);
         Ok(Account {
+            id,
             key,
             secret,
             flow,
@@ -280,6 +288,41 @@ async fn check(
     Ok(wrong)
 }
 
+/// The account's people and different faces, as the database counts them. The answers cannot show a person whom
+/// nobody was told about.
+async fn count(installation: &Installation, account: &Account) -> anyhow::Result<String> {
+    let sql = |id: &str| {
+        format!(
+            "select (select count(*) from people where merchant_id = {id} and sandbox),
+                    (select count(distinct facemap_id) from faces where merchant_id = {id} and sandbox)"
+        )
+    };
+    if let Some(server) = &installation.database {
+        return server.sql(&sql(&format!("'{}'", account.id))).await;
+    }
+    // SQLite stores a UUID as its bytes.
+    let sql = sql(&format!("X'{}'", account.id.replace('-', "")));
+    let mut query = process::command("sqlite3");
+    query
+        .arg("-readonly")
+        .arg(installation.data(0).join("bonafide.db"))
+        .arg(sql);
+    let output = process::output(&mut query, QUERY, "sqlite3 (Debian's package sqlite3)").await?;
+    ensure!(
+        output.status.success(),
+        "sqlite3: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The violation that the counts of people and of faces show, if each face must be one person.
+fn judge_counts(counts: &str, expected: usize) -> Option<String> {
+    let counts = counts.trim();
+    (counts != format!("{expected}|{expected}"))
+        .then(|| format!("the account has {counts} people|faces instead of {expected}"))
+}
+
 /// The request that registered the face, and the one that was refused with 2307.
 fn judge(pair: &Answers) -> Result<(&Answer, &Answer), String> {
     let passed = |answer: &Value| answer["success"] == json!(true);
@@ -311,6 +354,14 @@ mod tests {
         ] {
             let pair = [("a".to_owned(), one.clone()), ("b".to_owned(), two.clone())];
             assert_eq!(judge(&pair).is_ok(), is_right, "{one} {two}");
+        }
+    }
+
+    #[test]
+    fn a_person_whom_no_answer_names_is_counted() {
+        assert_eq!(judge_counts("3|3\n", 3), None);
+        for wrong in ["4|3", "3|4", "2|3", ""] {
+            assert!(judge_counts(wrong, 3).is_some(), "{wrong}");
         }
     }
 }

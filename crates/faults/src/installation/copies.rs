@@ -75,8 +75,7 @@ impl Installation {
     /// Kills every node, as a power cut does.
     pub(crate) async fn kill_all(&self) -> anyhow::Result<()> {
         for number in 0..self.nodes.len() {
-            self.signal(number, Signal::KILL).await?;
-            self.wait_for_end(number).await?;
+            self.end(number, Signal::KILL).await?;
         }
         Ok(())
     }
@@ -92,7 +91,7 @@ impl Installation {
 
 /// Copies a folder with everything in it, by references to the same blocks where the file system can.
 pub(crate) async fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
-    let mut copy = tokio::process::Command::new("cp");
+    let mut copy = crate::process::command("cp");
     copy.args(["--archive", "--reflink=auto", "--no-target-directory"]);
     crate::postgres::run(copy.arg(from).arg(to)).await
 }
