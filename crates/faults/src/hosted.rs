@@ -2,7 +2,7 @@
 //! result. A result that was read once must be the same in every later answer. It decides nothing about
 //! expiry; it only waits for it.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use reqwest::{Method, RequestBuilder};
@@ -12,12 +12,8 @@ use crate::client::{Credentials, Request, key};
 use crate::journal::{Ended, Failure, Group};
 use crate::load::Shared;
 use crate::specimens::Person;
+use crate::unfinished::{EXPIRED, Left};
 
-/// A session that nobody finishes has expired after so long: its ten minutes, and a minute for the sweep.
-pub(crate) const EXPIRED: Duration = Duration::from_secs(660);
-/// A session may expire after so long: the time of its access token, less what the nodes' measure of the
-/// database's time may be off.
-const LIVES: Duration = Duration::from_secs(599);
 /// The attempts of a session, unless its Flow has another number.
 const ATTEMPTS: u64 = 3;
 
@@ -26,32 +22,6 @@ struct Session {
     id: String,
     token: String,
     left: Left,
-}
-
-/// When an exchanged session began: between these two times.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Left {
-    /// Before its link was exchanged for the first time.
-    pub(crate) earliest: Instant,
-    /// After the answer.
-    pub(crate) latest: Instant,
-}
-
-impl Left {
-    /// Whether a session that nobody finishes may have a status now.
-    pub(crate) fn may_be(self, status: &str) -> bool {
-        may_be(status, self.earliest.elapsed(), self.latest.elapsed())
-    }
-}
-
-/// Whether a session that nobody finishes may have a status at most `longest` and at least `shortest` after it
-/// began.
-fn may_be(status: &str, longest: Duration, shortest: Duration) -> bool {
-    match status {
-        "expired" => longest >= LIVES,
-        "pending" => shortest <= EXPIRED,
-        _ => false,
-    }
 }
 
 impl Shared {
@@ -198,30 +168,6 @@ impl Shared {
         match self.journal().left_for(EXPIRED) {
             Some(session) => self.ended(&session, "leaving".to_owned(), "expired").await,
             None => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unfinished_session_expires_when_its_token_does() {
-        let seconds = Duration::from_secs;
-        for (status, longest, shortest, is_right) in [
-            ("expired", 0, 0, false),
-            ("expired", 598, 590, false),
-            ("expired", 600, 590, true),
-            ("expired", 5_000, 5_000, true),
-            ("pending", 0, 0, true),
-            ("pending", 700, 660, true),
-            ("pending", 700, 661, false),
-            ("success", 600, 600, false),
-            ("lost", 0, 0, false),
-        ] {
-            let found = may_be(status, seconds(longest), seconds(shortest));
-            assert_eq!(found, is_right, "{status} after {longest} s to {shortest} s");
         }
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::effect::Effect;
 use crate::faults::Fault;
-use crate::hosted::Left;
+use crate::unfinished::Left;
 
 /// A request may fail until so long after the recovery, because its connection broke during the fault.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);

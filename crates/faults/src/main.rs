@@ -33,6 +33,7 @@ mod proxy;
 mod registrations;
 mod setup;
 mod specimens;
+mod unfinished;
 
 use std::path::PathBuf;
 use std::sync::Arc;
