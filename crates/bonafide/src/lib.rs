@@ -2,6 +2,11 @@
 //!
 //! It contains no use case: the command line and the routes call `service`.
 
+#![warn(
+    clippy::print_stderr,
+    reason = "eprintln! panics if stderr cannot be written, and that would end the server: use cli::output::note!"
+)]
+
 pub mod cli;
 pub mod logging;
 pub mod router;

@@ -12,7 +12,7 @@ use store::Keyring;
 
 use super::data;
 use super::errors::Unusable;
-use super::output::print_line;
+use super::output::{note, print_line};
 use super::runtime::block_on;
 
 /// `bonafide backup`.
@@ -87,7 +87,7 @@ fn generate_key() -> anyhow::Result<()> {
     use secrecy::ExposeSecret as _;
     let identity = Identity::generate();
     let public = identity.to_public();
-    eprintln!(
+    note!(
         "Public key, for --recipient: {public}\nThe private key is on standard output. Without it, backups made with this public key cannot be restored."
     );
     print_line(&format!(
@@ -113,15 +113,15 @@ async fn create(dest: &Path, command: &Create, config: &DataConfig) -> anyhow::R
     };
     let created = backup::create(config, &data.db, &data.objects, &keyring, dest, &contents).await?;
     if let Err(error) = backups::record_backup(&data.db, &created.manifest.header.snapshot_at).await {
-        eprintln!("The backup is complete, but the operators' audit trail does not record it: {error}");
+        note!("The backup is complete, but the operators' audit trail does not record it: {error}");
     }
     if objects == ObjectMode::Listed {
-        eprintln!(
+        note!(
             "The backup lists the objects and does not contain them: {} must keep them.",
             config.objects_url()
         );
     }
-    eprintln!("The backup does not contain the master key. Store a copy of it separately.");
+    note!("The backup does not contain the master key. Store a copy of it separately.");
     let mut summary = summary(&created.manifest);
     summary["file"] = json!(created.path);
     summary["bytes"] = json!(created.bytes);
@@ -181,7 +181,7 @@ async fn verify(file: &Path, identity: &Path, config: &DataConfig) -> anyhow::Re
             "the backup is intact, but its origin does not match {}. Check that this is the right backup and the right master key",
             data::describe_key_source(config)
         ),
-        None => eprintln!(
+        None => note!(
             "No usable master key was found, so the backup's origin was not checked. Specify the key with --master-key to check it."
         ),
     }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use service::config::DataConfig;
 
 use super::errors::Unusable;
-use super::output::print_line;
+use super::output::{note, print_line};
 
 /// The pause between two polls of a followed node.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -89,17 +89,17 @@ fn from_files(data: &Path, ingest: &Ingest, blocks: &Path) -> anyhow::Result<()>
     }
     let graph = open_graph(&graph_folder(data, currency), currency)?;
     let loaded = load::load(&graph, currency, blocks, ingest.first_height, |loaded| {
-        eprintln!("{} blocks", loaded.appended);
+        note!("{} blocks", loaded.appended);
     })?;
     if loaded.height_unknown {
-        eprintln!(
+        note!(
             "the files do not start with the chain's first block and do not state their height, so blocks are numbered \
              from 0. If that is wrong, delete {} and ingest again with --first-height",
             graph_folder(data, currency).display()
         );
     }
     for file in &loaded.cut_files {
-        eprintln!("{file} ends within a block; the rest comes with the next run");
+        note!("{file} ends within a block; the rest comes with the next run");
     }
     print_line(&serde_json::to_string(&loaded)?)
 }

@@ -11,6 +11,7 @@ use service::master_keys;
 use store::{Db, Error, Keyring, KeyringOrigin, Objects, Options, Schema, installation};
 
 use super::key_command;
+use super::output::note;
 
 /// The database, opened with its keyring, and the object store.
 pub(crate) struct Data {
@@ -226,7 +227,7 @@ async fn open_as(config: &DataConfig, may_create: bool) -> anyhow::Result<Data> 
     let confirmed = master_keys::confirm(&db).await;
     match (confirmed, origin) {
         (Ok(()), KeyringOrigin::Found) => {}
-        (Ok(()), KeyringOrigin::Created) => eprintln!(
+        (Ok(()), KeyringOrigin::Created) => note!(
             "\n  !!  A new master key was created: {}\n  !!  Back it up now, separately from the data. Without it, the stored data can never be read again.\n",
             config.master_key_file().display()
         ),

@@ -13,7 +13,7 @@ use store::{Db, Keyring, key_renewal, nodes};
 
 use super::data;
 use super::key_command;
-use super::output::print_line;
+use super::output::{note, print_line};
 use super::runtime::block_on;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -71,7 +71,7 @@ async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
             .context(
                 "no new key was printed: the operator audit trail has no row for it. Run the command again",
             )?;
-        eprintln!(
+        note!(
             "The output contains a new master key. Store it where --master-key-command reads it and restart every server. Then run `bonafide keys rewrap`."
         );
         return print_line(&keyring.to_text()?);
@@ -81,7 +81,7 @@ async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
     master_keys::record_rotation(db, &rotated)
         .await
         .context("the key file has a new master key, but the operator audit trail has no row for it")?;
-    eprintln!(
+    note!(
         "A new master key was added to {0}.\nBack {0} up now, copy it to every node, restart every server; then run `bonafide keys rewrap`.",
         file.display()
     );
@@ -112,14 +112,14 @@ async fn rewrap(config: &DataConfig, db: &Db, force: bool) -> anyhow::Result<()>
     }
     let (accounts, members) = master_keys::rewrap(db, &own).await?;
     if (accounts, members) == (0, 0) {
-        eprintln!(
+        note!(
             "Nothing was changed: the newest master key of {} is already in use. If you made a new one, store it there and restart every \
              server first.",
             data::describe_key_source(config)
         );
     }
     if accounts > 0 {
-        eprintln!(
+        note!(
             "New data is now encrypted under new keys. Running servers renew the keys of stored people in the background. \
              `bonafide keys status` lists the accounts whose renewal is not complete."
         );

@@ -11,7 +11,7 @@ use store::merchants;
 use uuid::Uuid;
 
 use super::data;
-use super::output::print_line;
+use super::output::{note, print_line};
 use super::runtime::block_on;
 
 /// `bonafide labels`.
@@ -88,9 +88,10 @@ pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
                     && report.ended >= 10
                     && report.ended > report.labels / 2
                 {
-                    eprintln!(
+                    note!(
                         "{}: {} labels are gone from it and ended today: if the file was cut off, import the whole one again",
-                        report.set, report.ended
+                        report.set,
+                        report.ended
                     );
                 }
                 match imported {
@@ -98,7 +99,7 @@ pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
                     Ok(report) => print_line(&describe(&report))?,
                     Err(error) => {
                         refused += 1;
-                        eprintln!("bonafide: {}: {error:#}", file.display());
+                        note!("bonafide: {}: {error:#}", file.display());
                     }
                 }
             }

@@ -17,7 +17,7 @@ use service::problem::Problem;
 use store::Db;
 
 use super::data;
-use super::output::print_line;
+use super::output::{note, print_line};
 use super::runtime::block_on;
 
 /// `bonafide lists`.
@@ -125,12 +125,12 @@ async fn import_all(
                 print_line(&describe(&report))?;
                 let after = config.list_unchanged_imports;
                 if let Some(alert) = unchanged_alert(&report.list, report.unchanged, after) {
-                    eprintln!("bonafide: {alert}");
+                    note!("bonafide: {alert}");
                 }
             }
             Err(error) => {
                 refused += 1;
-                eprintln!("bonafide: {error}");
+                note!("bonafide: {error}");
             }
         }
     }

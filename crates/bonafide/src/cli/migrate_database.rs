@@ -10,7 +10,7 @@ use store::{Db, Options, installation, nodes, transfer};
 
 use super::data;
 use super::errors::Unusable;
-use super::output::print_line;
+use super::output::{note, print_line};
 use super::runtime::block_on;
 
 /// `bonafide migrate-database`.
@@ -58,7 +58,7 @@ pub(super) fn run(command: &MigrateDatabase) -> anyhow::Result<()> {
         };
         let rows: u64 = tables.values().map(|table| table.rows).sum();
         let tables: Map<String, Value> = tables.iter().map(described).collect();
-        eprintln!(
+        note!(
             "Copied {rows} rows; every table is the same in both databases. Start the servers with the new --database, and keep \
              the old file until you are content."
         );

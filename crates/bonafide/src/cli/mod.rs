@@ -38,6 +38,7 @@ use clap::{Parser, Subcommand};
 use service::config::{DataConfig, ServeConfig};
 
 use self::errors::Unusable;
+use self::output::note;
 use self::runtime::block_on;
 
 /// Self-hosted identity verification and screening.
@@ -158,7 +159,7 @@ pub fn run() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("bonafide: {error:#}");
+            note!("bonafide: {error:#}");
             if error.is::<Unusable>() {
                 ExitCode::from(2)
             } else {

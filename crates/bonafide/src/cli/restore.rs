@@ -9,10 +9,10 @@ use backup::{Identities, JournalSource, Target};
 use clap::Args;
 use serde_json::json;
 use service::config::DataConfig;
-use store::Objects;
+use store::{Objects, erasures};
 
-use super::data;
-use super::output::print_line;
+use super::data::{self, Data};
+use super::output::{note, print_line};
 use super::runtime::block_on;
 
 /// `bonafide restore`.
@@ -61,22 +61,22 @@ pub(super) fn run(command: &Restore) -> anyhow::Result<()> {
         };
         let restored = backup::restore(&command.file, &identities, &target).await?;
         let snapshot_at = &restored.manifest.header.snapshot_at;
-        eprintln!("Restored all data up to {snapshot_at}. Later changes are lost.");
+        note!("Restored all data up to {snapshot_at}. Later changes are lost.");
         if command.without_erasure_journal {
-            eprintln!(
+            note!(
                 "  !!  Erase again everyone who was erased after {snapshot_at}. The restore brought their data back."
             );
         }
         if restored.objects_missing > 0 {
-            eprintln!(
+            note!(
                 "  !!  {} files of attempts are missing from the backup and the object store. Recover them from the bucket's versions or replica. Until then, reviewers see these attempts without pictures.",
                 restored.objects_missing
             );
         }
         for folder in &restored.folders_present {
-            eprintln!("{folder}/ already existed and was not changed.");
+            note!("{folder}/ already existed and was not changed.");
         }
-        eprintln!("Run `bonafide doctor`, then start the server.");
+        note!("Run `bonafide doctor`, then start the server.");
         let summary = json!({
             "snapshotAt": snapshot_at,
             "latestErasure": restored.latest_erasure,
@@ -113,13 +113,27 @@ pub(super) fn repeat_erasures(config: &DataConfig) -> anyhow::Result<()> {
                  with --objects",
                 config.objects_url()
             ),
-            None => bail!(
-                "{} has no erasure journal. Name the object store that has it with --objects",
-                config.objects_url()
-            ),
+            None => return repeat_nothing(&data, config).await,
         }
         let journal = data.objects.erasure_journal().await?;
         let repeated = backup::repeat_erasures(&data.db, &data.objects, &journal.keys).await?;
         print_line(&json!({"peopleErased": repeated.people, "attemptsErased": repeated.attempts}).to_string())
     })
+}
+
+/// Reports that an object store without an erasure journal has nothing to repeat: the first erasure creates the
+/// journal. It is refused if the database knows of an erasure, because the journal is then elsewhere.
+async fn repeat_nothing(data: &Data, config: &DataConfig) -> anyhow::Result<()> {
+    let url = config.objects_url();
+    if erasures::newest_at(&mut data.db.read().await?).await?.is_some() {
+        bail!(
+            "{url} has no erasure journal, but this installation has erased people. Name the object store that has the \
+             journal with --objects"
+        );
+    }
+    note!(
+        "Nothing to repeat: {url} has no erasure journal, so nobody was erased while it was in use. If somebody was, name \
+         the object store that has the journal with --objects."
+    );
+    print_line(&json!({"peopleErased": 0, "attemptsErased": 0}).to_string())
 }

@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use super::engines::{Source, answer};
 use super::errors::{Unusable, explain_graph_in_use};
-use super::output::print_line;
+use super::output::{note, print_line};
 
 /// `bonafide score`.
 #[derive(Args)]
@@ -95,7 +95,7 @@ impl Score {
         let (listed, unlisted) = match Lists::open(&self.data)?.all_wallets(past) {
             Ok(listed) => (Some(listed), None),
             Err(reason) => {
-                eprintln!("bonafide: no sanctions list counts: {reason}");
+                note!("bonafide: no sanctions list counts: {reason}");
                 (None, Some(NO_LISTS))
             }
         };
@@ -182,7 +182,7 @@ impl Screener<'_> {
                 if let Some(why) = untraced(&answered, query.currency, known)
                     && (known || self.warned.insert(query.currency))
                 {
-                    eprintln!("bonafide: answered by labels alone, no funds were traced: {why}");
+                    note!("bonafide: answered by labels alone, no funds were traced: {why}");
                 }
                 Ok(answered)
             }

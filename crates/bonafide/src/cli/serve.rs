@@ -31,6 +31,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
+use super::output::note;
 use super::runtime::block_on;
 use super::{data, demo};
 use crate::{logging, router};
@@ -186,9 +187,10 @@ async fn show_operator_link(app: &App) -> anyhow::Result<()> {
     let link = joining::operator_link(&app.db, None)
         .await
         .map_err(|problem| anyhow::anyhow!("the operator's link: {problem}"))?;
-    eprintln!(
+    note!(
         "\n  !!  This installation has no operator yet. The first person to open this link becomes one:\n  !!\n  !!  {}{}\n  !!\n  !!  It works once, for seven days; `bonafide portal operator-link` creates another.\n",
-        app.public_url, link.path
+        app.public_url,
+        link.path
     );
     Ok(())
 }

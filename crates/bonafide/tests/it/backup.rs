@@ -283,6 +283,32 @@ on_both!(who_was_erased_after_the_backup_stays_erased, |backend| {
     assert_eq!(again.count("select count(*) from people").await, people - 1);
 });
 
+on_both!(
+    an_installation_that_never_erased_anyone_has_nothing_to_repeat,
+    |backend| {
+        let (server, demo) = Server::demo(backend, &[]).await;
+        let repeated = server.try_bonafide(&["repeat-erasures"]);
+        let said = String::from_utf8_lossy(&repeated.stderr).into_owned();
+        assert!(repeated.status.success(), "{said}");
+        assert!(said.contains("Nothing to repeat"), "{said}");
+        let repeated: Value = serde_json::from_slice(&repeated.stdout).unwrap();
+        assert_eq!(repeated, json!({"peopleErased": 0, "attemptsErased": 0}));
+
+        // After an erasure, an object store without a journal is the wrong one.
+        let merchant = demo["merchantId"].as_str().unwrap();
+        server.bonafide(&["generate", "--merchant", merchant, "--count", "1"]);
+        let label = ["--external-user-id", "invented-1-00000000"];
+        server.bonafide(&[&["erase", "--merchant", merchant, "--sandbox"][..], &label].concat());
+        server.bonafide(&["repeat-erasures"]);
+        let empty = tempfile::tempdir().unwrap();
+        let other = format!("--objects=file:{}", empty.path().display());
+        let refused = server.try_bonafide(&["repeat-erasures", &other]);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(1), "{said}");
+        assert!(said.contains("has erased people"), "{said}");
+    }
+);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_stays_usable_after_a_damaged_backup() {
     let (server, _) = Server::demo(Backend::Postgres, &[]).await;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::behind_shim;
-use crate::harness::{Key, Server, try_command, wait_until};
+use crate::harness::{Key, Server, program, try_command, wait_until};
 
 /// A simulated disk, which is full between [`Disk::fill`] and [`Disk::free`].
 struct Disk {
@@ -281,4 +281,42 @@ async fn a_disk_that_fills_during_the_first_migration_leaves_it_to_the_next_star
         create_group(&server, &merchant.sandbox, "first").await.status(),
         201
     );
+}
+
+/// A process that no failed assertion leaves behind.
+struct KilledOnDrop(std::process::Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A new installation prints its key file and the operator's link to stderr. The server goes on without them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_starts_while_stderr_is_on_a_full_disk() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let dir = tempfile::tempdir().unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let database = format!("sqlite:{}", dir.path().join("bonafide.db").display());
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let process = program(&database, dir.path(), &Vec::new())
+        .args(["serve", "--demo", "--listen", &format!("127.0.0.1:{port}")])
+        .stdout(full())
+        .stderr(full())
+        .spawn()
+        .unwrap();
+    let mut server = KilledOnDrop(process);
+    let file = dir.path().join("demo.json");
+    wait_until(async || file.exists(), "the sandbox account is made").await;
+    let health = format!("http://127.0.0.1:{port}/healthz");
+    // Long enough for the summary, which follows the file.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(reqwest::get(health).await.unwrap().status(), 200);
+    assert!(server.0.try_wait().unwrap().is_none());
 }
