@@ -7,6 +7,7 @@ use portal_accounts::joining::{self, NewLink};
 use serde_json::json;
 use service::config::DataConfig;
 use service::permissions::Role;
+use service::problem::{Kind, Problem};
 use uuid::Uuid;
 
 use super::data;
@@ -70,23 +71,50 @@ pub(super) fn run(command: PortalCommand) -> anyhow::Result<()> {
                 email,
             } => {
                 let role: Role = role.parse().map_err(|()| {
-                    Unusable("--role is owner, admin, compliance, reviewer, developer or auditor".into())
+                    Unusable(format!(
+                        "--role {role} is not a role: use owner, admin, compliance, reviewer, developer or auditor"
+                    ))
                 })?;
-                let email = email.as_deref().map(email_of).transpose();
-                let email = email.map_err(|_| Unusable("--email is not an address".into()))?;
+                let email = email.as_deref().map(address).transpose()?;
                 joining::invite(&db, *merchant, role, email.as_deref(), None).await
             }
             Action::OperatorLink => joining::operator_link(&db, None).await,
             Action::PasswordLink {
                 email,
                 second_factor_lost,
-            } => joining::make_recovery_link(&db, email, *second_factor_lost).await,
+            } => joining::make_recovery_link(&db, &address(email)?, *second_factor_lost).await,
         };
-        let NewLink { invitation, path } = made.map_err(|problem| anyhow::anyhow!("{problem}"))?;
+        let made = made.map_err(|problem| explain(&command.action, &problem));
+        let NewLink { invitation, path } = made?;
         let link = format!("{}{path}", command.public_url.trim_end_matches('/'));
         if command.json {
             return print_line(&json!({"link": link, "expiresAt": invitation.expires_at}).to_string());
         }
         print_line(&link)
     })
+}
+
+/// The address that `--email` names.
+fn address(text: &str) -> Result<String, Unusable> {
+    email_of(text).map_err(|_| {
+        Unusable(format!(
+            "--email {text} is not an email address: use one such as name@example.com"
+        ))
+    })
+}
+
+/// A problem with the fix that a person at the command line has.
+fn explain(action: &Action, problem: &Problem) -> anyhow::Error {
+    match (problem.kind(), action) {
+        (Kind::NotFound, Action::Invite { merchant, .. }) => {
+            anyhow::anyhow!(
+                "there is no account {merchant}: `bonafide merchant list` prints the accounts with their ids"
+            )
+        }
+        (Kind::NotFound, Action::PasswordLink { email, .. }) => anyhow::anyhow!(
+            "nobody signs in with {email}: the portal shows the members' addresses under Staff. To add a person, use \
+             `bonafide portal invite`"
+        ),
+        _ => anyhow::anyhow!("{problem}"),
+    }
 }

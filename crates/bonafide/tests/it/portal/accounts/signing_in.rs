@@ -106,13 +106,30 @@ on_both!(a_code_follows_the_password_and_counts_once, |backend| {
     assert!(!is_in(&again).await && !is_in(&ada).await, "every session ended");
     sign_in(&lost, "ada@example.com", ANOTHER).await.redirect();
     assert!(is_in(&lost).await);
-    assert_eq!(
-        server
-            .try_bonafide(&["portal", "password-link", "--email", "eve@example.com"])
-            .status
-            .code(),
-        Some(1)
-    );
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    for (arguments, code, fix) in [
+        (
+            vec!["password-link", "--email", "eve@example.com"],
+            1,
+            "bonafide portal invite",
+        ),
+        (vec!["password-link", "--email", "eve"], 2, "name@example.com"),
+        (
+            vec!["invite", "--merchant", nobody, "--role", "owner"],
+            1,
+            "bonafide merchant list",
+        ),
+        (
+            vec!["invite", "--merchant", nobody, "--role", "boss"],
+            2,
+            "use owner, admin",
+        ),
+    ] {
+        let refused = server.try_bonafide(&[&["portal"], arguments.as_slice()].concat());
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(fix), "{arguments:?}: {said}");
+    }
 
     let told = server.bonafide(&["audit", "verify"]);
     assert!(told.contains("\"intact\":true"), "{told}");
