@@ -69,14 +69,15 @@ async fn list(
         until: filters.day("until")?.map(|until| until + DAY_MS),
         before,
     };
-    let mut conn = app.db.read().await?;
+    // One connection at a time: with two, as many requests as the pool has connections would wait forever.
     let mut traffic = app.db.traffic().read().await?;
     let mut lines = api_log::list(&mut traffic, scope, filter, PAGE + 1).await?;
+    drop(traffic);
     let more = lines.len() as i64 > PAGE;
     lines.truncate(PAGE as usize);
     let last = lines.last().filter(|_| more);
     let older = last.map(|last| filters.address("/portal/api-log", &[("before", &last.id.to_string())]));
-    let keys = credentials::list(&mut conn, scope.merchant_id).await?;
+    let keys = credentials::list(&mut app.db.read().await?, scope.merchant_id).await?;
     let keys = keys.into_iter().filter(|key| key.sandbox == scope.sandbox);
     Ok(page::html(ListPage {
         newest: before.map(|_| filters.address("/portal/api-log", &[])),
@@ -137,11 +138,9 @@ async fn detail(
     let scope = member.scope()?;
     let missing = || Problem::not_found("There is no such call in this account");
     let id = Uuid::parse_str(&id).map_err(|_| missing())?;
+    let call = api_log::get(&mut app.db.traffic().read().await?, scope, id).await?;
     let mut conn = app.db.read().await?;
-    let mut traffic = app.db.traffic().read().await?;
-    let call = api_log::get(&mut traffic, &mut conn, scope, id)
-        .await?
-        .ok_or_else(missing)?;
+    let call = call.ok_or_else(missing)?.open(&mut conn).await?;
     let exchange: Exchange = serde_json::from_str(&call.exchange).map_err(Problem::internal)?;
     let family = Family::of(&call.summary.route);
     let sees_people = member.may(Action::ViewApplicant);

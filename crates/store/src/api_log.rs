@@ -131,30 +131,44 @@ pub async fn insert(tx: &mut Tx, keys: &HashMap<Uuid, DataKey>, calls: &[Call]) 
     Ok(())
 }
 
-/// One call, from the traffic part. `durable` is a connection for reading the account's key.
-///
-/// # Errors
-/// [`Error::Sealed`].
-pub async fn get(conn: &mut Conn, durable: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Call>, Error> {
-    #[derive(sqlx::FromRow)]
-    struct Row {
-        #[sqlx(flatten)]
-        line: CallSummary,
-        exchange_sealed: Vec<u8>,
+/// A call whose exchange is sealed under its account's key.
+#[derive(Debug)]
+pub struct SealedCall {
+    scope: Scope,
+    row: Row,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct Row {
+    #[sqlx(flatten)]
+    line: CallSummary,
+    exchange_sealed: Vec<u8>,
+}
+
+impl SealedCall {
+    /// Opens the exchange. `durable` is a connection for reading the account's key; it is taken after the one for
+    /// the traffic part was returned, so that no request waits for two connections.
+    ///
+    /// # Errors
+    /// [`Error::Missing`]; [`Error::Sealed`].
+    pub async fn open(self, durable: &mut Conn) -> Result<Call, Error> {
+        let SealedCall { scope, row } = self;
+        let key = merchants::key(durable, scope.merchant_id).await?;
+        Ok(Call {
+            exchange: key.open_text(&seal_context(scope, &row.line.id), &row.exchange_sealed)?,
+            scope,
+            summary: row.line,
+        })
     }
+}
+
+/// One call, from the traffic part.
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<SealedCall>, Error> {
     const SQL: &str =
         "select id, request_id, at, method, route, status, ms, key, exchange_sealed from api_log
                where merchant_id = $1 and sandbox = $2 and id = $3";
-    let Some(row) = fetch!(optional, conn, scope, Row, SQL, id)? else {
-        return Ok(None);
-    };
-    let key = merchants::key(durable, scope.merchant_id).await?;
-    let exchange = key.open_text(&seal_context(scope, &id), &row.exchange_sealed)?;
-    Ok(Some(Call {
-        scope,
-        summary: row.line,
-        exchange,
-    }))
+    let row = fetch!(optional, conn, scope, Row, SQL, id)?;
+    Ok(row.map(|row| SealedCall { scope, row }))
 }
 
 /// Each literal narrows the search so that the database uses the index of request ids, refused calls, keys or

@@ -127,12 +127,11 @@ pub(crate) async fn calls_are_found_and_swept(bench: Bench) {
 
     let id = calls[1].summary.id;
     let mut traffic = bench.db.traffic().read().await.unwrap();
-    let mut durable = bench.read().await;
-    let found = api_log::get(&mut traffic, &mut durable, scope, id).await.unwrap();
-    assert_eq!(found.as_ref(), Some(&calls[1]));
+    let found = api_log::get(&mut traffic, scope, id).await.unwrap().unwrap();
+    assert_eq!(found.open(&mut bench.read().await).await.unwrap(), calls[1]);
     for stranger in [other, live] {
-        let found = api_log::get(&mut traffic, &mut durable, stranger, id).await;
-        assert_eq!(found.unwrap(), None);
+        let found = api_log::get(&mut traffic, stranger, id).await;
+        assert!(found.unwrap().is_none());
     }
 
     let swept = store::transaction!(bench.db.traffic(), |tx| -> Result<u64, Error> {

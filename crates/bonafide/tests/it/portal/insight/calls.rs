@@ -1,10 +1,12 @@
 //! The API log: the stored content of a call, who may see it, and its erasure.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::link;
 use crate::api_log::written;
-use crate::harness::{Key, Server, on_both};
+use crate::harness::{Backend, Key, Server, on_both};
 use crate::portal::Browser;
 use crate::verify::{specimen, verify};
 
@@ -151,3 +153,22 @@ on_both!(events_and_calls_name_nobody_to_developers, |backend| {
         assert_eq!(found, usize::from(is_found), "{filter}: {list}");
     }
 });
+
+/// With two connections per request, requests that have one each would wait for the second until they time out.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_readers_of_the_api_log_do_not_block_each_other() {
+    let (server, demo) = Server::demo(Backend::Postgres, &[]).await;
+    assert_eq!(server.get("/v2/public/groups", &Key::of_demo(&demo)).await.0, 200);
+    written(&server, 1).await;
+    let developer = Browser::sign_up(&server, demo["merchantId"].as_str().unwrap(), "developer").await;
+    let call = link(&developer.get("/portal/api-log").await.page(), "/portal/api-log/");
+    let pages = (0..96).map(|number| match number % 2 {
+        0 => "/portal/api-log",
+        _ => call.as_str(),
+    });
+    let begun = Instant::now();
+    for answer in futures_util::future::join_all(pages.map(|page| developer.get(page))).await {
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
