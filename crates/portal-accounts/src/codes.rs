@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use qrcode::render::svg;
 use qrcode::{EcLevel, QrCode};
 use rand::random;
+use service::App;
 use service::problem::Problem;
 use store::{Error, Tx, staff};
 use totp_rs::{Builder, Secret};
@@ -24,9 +25,11 @@ pub struct SetUp {
 }
 
 impl SetUp {
-    /// Creates a random secret for the member with this address.
-    pub fn new(email: &str) -> Result<Self, Problem> {
-        Self::of(&random::<[u8; SECRET_BYTES]>(), email)
+    /// The secret of a member's set-up. The same `nonce`, a random value that the browser stores, gives the same secret,
+    /// so a reload does not replace a key that was already scanned.
+    pub async fn pending(app: &App, staff_id: Uuid, nonce: &[u8], email: &str) -> Result<Self, Problem> {
+        let secret = staff::pending_totp(&app.db.read().await?, staff_id, nonce);
+        Self::of(&*secret, email)
     }
 
     /// Restores the secret that a form sent back. `None` if it has another form than ours.
@@ -159,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_set_up_survives_its_form() {
-        let set_up = SetUp::new("ada:x@example.com").unwrap();
+        let set_up = SetUp::of(&random::<[u8; SECRET_BYTES]>(), "ada:x@example.com").unwrap();
         assert!(
             set_up
                 .url

@@ -22,7 +22,9 @@ use webauthn_rp::request::register::{
     CredProtect, Nickname, PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle16,
     Username,
 };
-use webauthn_rp::request::{AsciiDomain, DomainOrigin, ExtensionInfo, PublicKeyCredentialDescriptor, RpId};
+use webauthn_rp::request::{
+    AsciiDomain, DomainOrigin, ExtensionInfo, PublicKeyCredentialDescriptor, RpId, TimedCeremony,
+};
 use webauthn_rp::response::register::{CompressedPubKey, DynamicState, StaticState};
 use webauthn_rp::response::{AuthTransports, CredentialId};
 use webauthn_rp::{
@@ -45,8 +47,18 @@ const USE: &str = "use";
 /// The public key of a stored credential.
 type PublicKey = CompressedPubKey<[u8; 32], [u8; 32], [u8; 48], Vec<u8>>;
 
+/// The random bytes that a browser's answer repeats. An answer is used up by them, so whatever else is in a ceremony's
+/// state, its challenge counts once.
+type Challenge = [u8; 16];
+
+fn challenge_of(ceremony: &impl TimedCeremony) -> Challenge {
+    ceremony.sent_challenge().0.to_le_bytes()
+}
+
 /// The site that passkeys belong to.
 struct Site {
+    /// Its host name.
+    host: String,
     id: RpId,
     /// The origin that browsers report: scheme, host, and the port if it is not the scheme's.
     origin: String,
@@ -62,9 +74,15 @@ impl Site {
             return None;
         }
         Some(Site {
-            id: RpId::Domain(AsciiDomain::try_from(host).ok()?),
+            id: RpId::Domain(AsciiDomain::try_from(host.clone()).ok()?),
+            host,
             origin: url.origin().ascii_serialization(),
         })
+    }
+
+    /// Whether a passkey works here.
+    fn accepts(&self, passkey: &Passkey) -> bool {
+        passkey.site.as_ref().is_none_or(|site| *site == self.host)
     }
 
     fn origins(&self) -> Result<[DomainOrigin<'_, '_>; 1], Problem> {
@@ -84,6 +102,25 @@ fn site(app: &App) -> Result<Site, Problem> {
 /// Whether browsers allow passkeys at this installation's public address.
 pub fn are_possible(app: &App) -> bool {
     Site::of(&app.public_url).is_some()
+}
+
+/// Whether a passkey works at this installation's public address. After a change of the host name, it no longer does.
+pub fn is_usable(app: &App, passkey: &Passkey) -> bool {
+    Site::of(&app.public_url).is_some_and(|site| site.accepts(passkey))
+}
+
+/// Whether a member has a passkey that works at this installation's public address.
+pub async fn is_any_usable(app: &App, staff_id: Uuid) -> Result<bool, Problem> {
+    let mut conn = app.db.read().await?;
+    is_any_usable_of(app, &mut conn, staff_id).await
+}
+
+/// Does the same on a connection.
+pub(crate) async fn is_any_usable_of(app: &App, conn: &mut Conn, staff_id: Uuid) -> Result<bool, Problem> {
+    match Site::of(&app.public_url) {
+        Some(site) => Ok(staff_passkeys::is_any_of_site(conn, staff_id, &site.host).await?),
+        None => Ok(false),
+    }
 }
 
 /// A question for a browser, and what it sends back with the answer.
@@ -195,7 +232,7 @@ pub async fn add(
     let failed = || Ok(Err(vec![Fault::new("passkey", "accounts.fault.passkey_new")]));
     let site = site(app)?;
     let purpose = purpose_of_adding(staff_id, session_id);
-    let Some((state, credential)) = new_credential(&app.db.read().await?, &site, &purpose, name, answer)?
+    let Some((challenge, credential)) = new_credential(&app.db.read().await?, &site, &purpose, name, answer)?
     else {
         return failed();
     };
@@ -204,11 +241,11 @@ pub async fn add(
     let added = store::transaction!(app.db, |tx| -> Result<Option<NewPasskey>, Problem> {
         let is_first = !staff::lock(tx, staff_id).await?.has_second_factor();
         let has_room = staff_passkeys::of_member(tx, staff_id).await?.len() < MOST;
-        if !has_room || !staff_passkeys::use_up(tx, &state, remembered_ms()).await? {
+        if !has_room || !staff_passkeys::use_up(tx, &challenge, remembered_ms()).await? {
             return Ok(None);
         }
         let Credentials { fixed, state } = &credential;
-        let id = staff_passkeys::add(tx, staff_id, fixed, state).await?;
+        let id = staff_passkeys::add(tx, staff_id, &site.host, fixed, state).await?;
         if is_first {
             staff::set_recovery(tx, staff_id, &kept).await?;
             portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
@@ -240,15 +277,15 @@ struct Credentials {
     state: Vec<u8>,
 }
 
-/// Checks the answer to [`start_registration`]. Returns the ceremony's state and the credential; `None` if the answer
-/// is not right.
+/// Checks the answer to [`start_registration`]. Returns the challenge and the credential; `None` if the answer is not
+/// right.
 fn new_credential(
     conn: &Conn,
     site: &Site,
     purpose: &str,
     name: String,
     answer: &str,
-) -> Result<Option<(Vec<u8>, Credentials)>, Problem> {
+) -> Result<Option<(Challenge, Credentials)>, Problem> {
     let Ok(answer) = serde_json::from_str::<Answer<'_>>(answer) else {
         return Ok(None);
     };
@@ -256,6 +293,7 @@ fn new_credential(
         return Ok(None);
     };
     let asked = RegistrationServerState::<16>::decode(state.as_slice()).map_err(Problem::internal)?;
+    let challenge = challenge_of(&asked);
     let Ok(registration) = Registration::from_json_relaxed(answer.credential.get().as_bytes()) else {
         return Ok(None);
     };
@@ -281,7 +319,7 @@ fn new_credential(
     };
     let new = registered.dynamic_state().encode().map_err(Problem::internal)?;
     Ok(Some((
-        state,
+        challenge,
         Credentials {
             fixed,
             state: new.to_vec(),
@@ -300,7 +338,10 @@ pub async fn remove(app: &App, staff_id: Uuid, session_id: Uuid, id: Uuid) -> Re
         let has_totp = staff::lock(tx, staff_id).await?.has_totp;
         let passkeys = staff_passkeys::of_member(tx, staff_id).await?;
         let is_last = passkeys.len() == 1 && !has_totp;
-        if is_last && is_second_factor_required(tx, staff_id).await? {
+        // A passkey of a former host name is no second factor that the member could use.
+        let mut others = passkeys.iter().filter(|passkey| passkey.id != id);
+        let leaves_none = !has_totp && !others.any(|passkey| is_usable(app, passkey));
+        if leaves_none && is_second_factor_required(tx, staff_id).await? {
             return Ok(true);
         }
         if !staff_passkeys::remove(tx, staff_id, id).await? {
@@ -355,8 +396,8 @@ pub(crate) struct VerifiedPasskey {
     passkey: Passkey,
     /// Its state after this use.
     after: Vec<u8>,
-    /// The ceremony's state.
-    ceremony: Vec<u8>,
+    /// The challenge that it answered.
+    challenge: Challenge,
 }
 
 impl VerifiedPasskey {
@@ -374,7 +415,7 @@ impl VerifiedPasskey {
 /// What the answer to [`start_authentication`] shows.
 pub(crate) enum PasskeyCheck {
     /// A member's passkey answered rightly.
-    Verified(VerifiedPasskey),
+    Verified(Box<VerifiedPasskey>),
     /// A member's passkey is named, but the answer is wrong: the member's id.
     Wrong(Uuid),
     /// No member's passkey is named.
@@ -404,6 +445,7 @@ pub(crate) async fn check(app: &App, answer: &str) -> Result<PasskeyCheck, Probl
     };
     let asked =
         DiscoverableAuthenticationServerState::decode(ceremony.as_slice()).map_err(Problem::internal)?;
+    let challenge = challenge_of(&asked);
     let handle = handle_of(passkey.staff_id)?;
     let state: [u8; 7] = passkey.state.as_slice().try_into().map_err(Problem::internal)?;
     let mut credential = AuthenticatedCredential::new(
@@ -425,17 +467,17 @@ pub(crate) async fn check(app: &App, answer: &str) -> Result<PasskeyCheck, Probl
         return Ok(PasskeyCheck::Wrong(passkey.staff_id));
     }
     let after = credential.dynamic_state().encode().map_err(Problem::internal)?;
-    Ok(PasskeyCheck::Verified(VerifiedPasskey {
+    Ok(PasskeyCheck::Verified(Box::new(VerifiedPasskey {
         after: after.to_vec(),
         passkey,
-        ceremony,
-    }))
+        challenge,
+    })))
 }
 
 /// Uses up the answer of a passkey; returns whether it was unused, and the passkey is still there.
 pub(crate) async fn use_up(tx: &mut Tx, proven: &VerifiedPasskey) -> Result<bool, Error> {
     Ok(
-        staff_passkeys::use_up(tx, &proven.ceremony, remembered_ms()).await?
+        staff_passkeys::use_up(tx, &proven.challenge, remembered_ms()).await?
             && staff_passkeys::record_use(tx, &proven.passkey, &proven.after).await?,
     )
 }
@@ -443,6 +485,24 @@ pub(crate) async fn use_up(tx: &mut Tx, proven: &VerifiedPasskey) -> Result<bool
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn states_with_one_challenge_are_used_up_together() {
+        let id = RpId::Domain(AsciiDomain::try_from("localhost".to_owned()).unwrap());
+        let start = || {
+            let asked = DiscoverableCredentialRequestOptions::passkey(&id).start_ceremony();
+            asked.unwrap().0.encode().unwrap()
+        };
+        let decode = |state: &[u8]| DiscoverableAuthenticationServerState::decode(state).unwrap();
+        let state = start();
+        let mut later = state.clone();
+        // The state ends with its time of expiry, of which the nanoseconds come last.
+        let nanoseconds = later.len() - 4..;
+        later[nanoseconds].copy_from_slice(&7_u32.to_le_bytes());
+        assert_ne!(state, later);
+        assert_eq!(challenge_of(&decode(&state)), challenge_of(&decode(&later)));
+        assert_ne!(challenge_of(&decode(&state)), challenge_of(&decode(&start())));
+    }
 
     #[test]
     fn passkeys_need_a_host_name_and_https() {

@@ -15,7 +15,7 @@ use crate::devices::{Browser, Device};
 use crate::joining::{NewLink, Outcome, PASSWORD_LINK_MS, path};
 use crate::passkeys::is_second_factor_required;
 use crate::signing_in::{is_proof, no_proof};
-use crate::{Fault, audit_everywhere, email_of, name_of, passwords};
+use crate::{Fault, audit_everywhere, email_of, name_of, passkeys, passwords};
 
 /// A session, as its owner sees it.
 #[derive(Clone, Debug)]
@@ -208,7 +208,8 @@ pub async fn turn_totp_off(
     }
     let required = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
         let is_last = !staff::lock(tx, staff_id).await?.has_passkey;
-        if is_last && is_second_factor_required(tx, staff_id).await? {
+        let leaves_none = !passkeys::is_any_usable_of(app, tx, staff_id).await?;
+        if leaves_none && is_second_factor_required(tx, staff_id).await? {
             return Ok(true);
         }
         staff::clear_totp(tx, staff_id).await?;

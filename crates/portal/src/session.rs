@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::cookie::{Cookie, CookieJar, SameSite};
 use http_server::error::Rejection;
 use jiff::Timestamp;
-use portal_accounts::sessions;
+use portal_accounts::{passkeys, sessions};
 use secrecy::SecretString;
 use service::actor::of_staff;
 use service::caller::Caller;
@@ -44,6 +44,8 @@ pub struct Member {
     pub has_totp: bool,
     /// Whether a passkey was added.
     pub has_passkey: bool,
+    /// Whether one of the passkeys works at this installation's public address.
+    pub has_usable_passkey: bool,
     /// The member's role in the chosen account.
     pub role: Option<Role>,
     /// Whether the member is an operator of this installation.
@@ -109,13 +111,14 @@ impl Member {
         self.has_totp || self.has_passkey
     }
 
-    /// Whether the chosen account requires a second factor and the member has not set one up.
+    /// Whether the chosen account requires a second factor and the member has none that works here. A passkey of a former
+    /// host name still protects the sign-in, where a recovery code replaces it, but does not meet the requirement.
     ///
     /// # Errors
     /// Fails if the account's settings cannot be parsed.
     pub fn lacks_second_factor(&self) -> Result<bool, Problem> {
         match &self.merchant {
-            Some(merchant) if !self.has_second_factor() => requires_second_factor(merchant),
+            Some(merchant) if !self.has_totp && !self.has_usable_passkey => requires_second_factor(merchant),
             _ => Ok(false),
         }
     }
@@ -136,6 +139,7 @@ impl From<ActiveSession> for Member {
             language: found.staff.language,
             has_totp: found.staff.has_totp,
             has_passkey: found.staff.has_passkey,
+            has_usable_passkey: false,
             role,
             operator: found.staff.operator,
             // A member who has lost the role no longer has access to the account.
@@ -204,7 +208,13 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
                 {
                     tracing::warn!("a session could not be touched: {error}");
                 }
-                let member = Member::from(found);
+                let mut member = Member::from(found);
+                if member.has_passkey {
+                    match passkeys::is_any_usable(&app, member.staff_id).await {
+                        Ok(is_usable) => member.has_usable_passkey = is_usable,
+                        Err(problem) => return Rejection::from(problem).into_response(),
+                    }
+                }
                 let is_page = request.method() == Method::GET && !request.uri().path().contains("/files/");
                 match count_pending(&app, is_page, &member).await {
                     Ok(Some(count)) => _ = request.extensions_mut().insert(count),
@@ -281,6 +291,32 @@ pub fn browser_cookie(app: &App, token: String) -> Cookie<'static> {
     let mut cookie = cookie(app, token);
     cookie.set_name(browser_cookie_name(app));
     cookie.set_max_age(Duration::milliseconds(store::staff_devices::LIFE_MS));
+    cookie
+}
+
+/// The name of the cookie that identifies a set-up of an authenticator app.
+fn set_up_cookie_name(app: &App) -> &'static str {
+    if is_https(app) {
+        "__Host-bonafide-totp"
+    } else {
+        "bonafide-totp"
+    }
+}
+
+/// The value that identifies a browser's set-up of an authenticator app, from which the key is derived.
+pub fn set_up_nonce(app: &App, headers: &HeaderMap) -> Option<Uuid> {
+    let jar = CookieJar::from_headers(headers);
+    Uuid::parse_str(jar.get(set_up_cookie_name(app))?.value()).ok()
+}
+
+/// The cookie of a set-up, which the browser deletes when it closes. Without a value, it is deleted at once.
+pub fn set_up_cookie(app: &App, nonce: Option<Uuid>) -> Cookie<'static> {
+    let value = nonce.map(|nonce| nonce.simple().to_string());
+    let mut cookie = cookie(app, value.unwrap_or_default());
+    cookie.set_name(set_up_cookie_name(app));
+    if nonce.is_none() {
+        cookie.make_removal();
+    }
     cookie
 }
 

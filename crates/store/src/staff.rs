@@ -5,14 +5,15 @@
 
 mod key_rotation;
 mod keys;
+mod totp;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-use zeroize::Zeroizing;
 
 pub use self::key_rotation::rewrap_keys;
-use self::keys::{EMAIL, NAME, TOTP, WRAPPED_KEY};
+use self::keys::{EMAIL, NAME, WRAPPED_KEY};
 pub(crate) use self::keys::{key, seal_context};
+pub use self::totp::{clear_totp, pending_totp, set_totp, totp, use_totp_step};
 use crate::keyring::DataKey;
 use crate::merchants::Merchant;
 use crate::sql::{execute, fetch};
@@ -316,47 +317,6 @@ pub async fn set_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<(), Error
         hash
     )
     .map(|_| ())
-}
-
-/// The TOTP secret of a member's authenticator app.
-///
-/// # Errors
-/// [`Error::Missing`]; [`Error::Sealed`].
-pub async fn totp(conn: &mut Conn, id: Uuid) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
-    const SQL: &str = "select totp_sealed from staff where id = $1";
-    let row = fetch!(optional, conn, installation, (Option<Vec<u8>>,), SQL, id)?;
-    let (sealed,) = row.ok_or(Error::Missing("member of staff"))?;
-    match sealed {
-        Some(sealed) => Ok(Some(
-            key(conn, id).await?.open(&seal_context(&id, TOTP), &sealed)?,
-        )),
-        None => Ok(None),
-    }
-}
-
-/// Turns on the codes of a member's authenticator app. `step` is the time step of the code that confirmed the set-up;
-/// that code cannot be used again.
-///
-/// # Errors
-/// [`Error::Missing`]; [`Error::Sealed`].
-pub async fn set_totp(tx: &mut Tx, id: Uuid, secret: &[u8], step: i64) -> Result<(), Error> {
-    let sealed = key(tx, id).await?.seal(&seal_context(&id, TOTP), secret);
-    const SQL: &str = "update staff set totp_sealed = $2, totp_step = $3 where id = $1";
-    execute!(tx, installation, SQL, id, &sealed, step).map(|_| ())
-}
-
-/// Turns off the codes of a member's authenticator app.
-pub async fn clear_totp(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
-    const SQL: &str = "update staff set totp_sealed = null, totp_step = null where id = $1";
-    execute!(tx, installation, SQL, id).map(|_| ())
-}
-
-/// Uses up the code of a time step in one conditional update; returns whether this code and all later ones
-/// were unused.
-pub async fn use_totp_step(tx: &mut Tx, id: Uuid, step: i64) -> Result<bool, Error> {
-    const SQL: &str =
-        "update staff set totp_step = $2 where id = $1 and (totp_step is null or totp_step < $2)";
-    Ok(execute!(tx, installation, SQL, id, step)? == 1)
 }
 
 /// The keyed hashes of recovery codes, in hex.

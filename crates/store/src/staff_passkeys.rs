@@ -22,6 +22,8 @@ pub struct Passkey {
     pub id: Uuid,
     /// Its owner.
     pub staff_id: Uuid,
+    /// The host name that it belongs to; `None` if it was added before host names were stored.
+    pub site: Option<String>,
     /// The constant part.
     pub credential: Credential,
     /// What changes with each use: the signature counter and flags, as WebAuthn's library encodes them.
@@ -49,6 +51,7 @@ pub struct Credential {
 struct Row {
     id: Uuid,
     staff_id: Uuid,
+    site: Option<String>,
     passkey_sealed: Vec<u8>,
     state: Vec<u8>,
     created_at: i64,
@@ -62,6 +65,7 @@ impl Row {
             credential: serde_json::from_slice(&text).map_err(|_| Error::Unreadable("a passkey"))?,
             id: self.id,
             staff_id: self.staff_id,
+            site: self.site,
             state: self.state,
             created_at: self.created_at,
             used_at: self.used_at,
@@ -73,11 +77,17 @@ fn credential_ref(conn: &Conn, credential_id: &[u8]) -> Vec<u8> {
     conn.keyring().hash("staff passkey", &[credential_id]).to_vec()
 }
 
-/// Adds a passkey.
+/// Adds a passkey of a host name.
 ///
 /// # Errors
 /// [`Error::Conflict`] if a member already has this credential; [`Error::Missing`]; [`Error::Sealed`].
-pub async fn add(tx: &mut Tx, staff_id: Uuid, credential: &Credential, state: &[u8]) -> Result<Uuid, Error> {
+pub async fn add(
+    tx: &mut Tx,
+    staff_id: Uuid,
+    site: &str,
+    credential: &Credential,
+    state: &[u8],
+) -> Result<Uuid, Error> {
     let id = Uuid::now_v7();
     let text = serde_json::to_vec(credential).map_err(|_| Error::Unreadable("a passkey"))?;
     let sealed = key(tx, staff_id).await?.seal(&seal_context(&id, PASSKEY), &text);
@@ -86,10 +96,11 @@ pub async fn add(tx: &mut Tx, staff_id: Uuid, credential: &Credential, state: &[
     execute!(
         tx,
         installation,
-        "insert into staff_passkeys (id, staff_id, credential_ref, passkey_sealed, state, created_at)
-         values ($1, $2, $3, $4, $5, $6)",
+        "insert into staff_passkeys (id, staff_id, site, credential_ref, passkey_sealed, state, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7)",
         id,
         staff_id,
+        site,
         &credential_ref,
         &sealed,
         state,
@@ -103,11 +114,19 @@ pub async fn add(tx: &mut Tx, staff_id: Uuid, credential: &Credential, state: &[
 /// # Errors
 /// [`Error::Missing`]; [`Error::Sealed`]; [`Error::Unreadable`].
 pub async fn of_member(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<Passkey>, Error> {
-    const SQL: &str = "select id, staff_id, passkey_sealed, state, created_at, used_at
+    const SQL: &str = "select id, staff_id, site, passkey_sealed, state, created_at, used_at
                from staff_passkeys where staff_id = $1 order by created_at, id";
     let rows = fetch!(all, conn, installation, Row, SQL, staff_id)?;
     let key = key(conn, staff_id).await?;
     rows.into_iter().map(|row| row.open(&key)).collect()
+}
+
+/// Whether a member has a passkey that works at a host name.
+pub async fn is_any_of_site(conn: &mut Conn, staff_id: Uuid, site: &str) -> Result<bool, Error> {
+    const SQL: &str =
+        "select count(*) from staff_passkeys where staff_id = $1 and (site is null or site = $2)";
+    let (count,) = fetch!(one, conn, installation, (i64,), SQL, staff_id, site)?;
+    Ok(count > 0)
 }
 
 /// The passkey with a credential's ID.
@@ -116,7 +135,7 @@ pub async fn of_member(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<Passkey>, 
 /// [`Error::Sealed`]; [`Error::Unreadable`].
 pub async fn by_credential(conn: &mut Conn, credential_id: &[u8]) -> Result<Option<Passkey>, Error> {
     let credential_ref = credential_ref(conn, credential_id);
-    const SQL: &str = "select id, staff_id, passkey_sealed, state, created_at, used_at
+    const SQL: &str = "select id, staff_id, site, passkey_sealed, state, created_at, used_at
                from staff_passkeys where credential_ref = $1";
     let Some(row) = fetch!(optional, conn, installation, Row, SQL, &credential_ref)? else {
         return Ok(None);
@@ -178,10 +197,9 @@ pub fn ceremony_state(conn: &Conn, purpose: &str, text: &str) -> Option<Vec<u8>>
     bool::from(code.ct_eq(&ceremony_code(conn, purpose, state))).then(|| state.to_vec())
 }
 
-/// Uses up a ceremony, which its state identifies, because its challenge is random; returns whether it was unused.
-/// `lasts_ms` is at least as long as an answer is accepted.
-pub async fn use_up(tx: &mut Tx, state: &[u8], lasts_ms: i64) -> Result<bool, Error> {
-    let challenge_ref = tx.keyring().hash("passkey challenge", &[state]).to_vec();
+/// Uses up a challenge; returns whether it was unused. `lasts_ms` is at least as long as an answer is accepted.
+pub async fn use_up(tx: &mut Tx, challenge: &[u8], lasts_ms: i64) -> Result<bool, Error> {
+    let challenge_ref = tx.keyring().hash("passkey challenge", &[challenge]).to_vec();
     let until = tx.now() + lasts_ms;
     let inserted = execute!(
         tx,

@@ -2,9 +2,11 @@
 //! also choose the account and mode here.
 
 use askama::Template;
-use axum::extract::State;
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
+use axum_extra::extract::cookie::CookieJar;
 use http_server::error::Rejection;
 use http_server::path::PathText;
 use portal_accounts::codes::SetUp;
@@ -27,7 +29,7 @@ use super::staff::manager;
 use crate::page::{Page, done, html};
 use crate::proposal::redirect_after_proposal;
 use crate::routes::{SECOND_FACTOR, safe_next};
-use crate::session::{Member, same_site_referrer};
+use crate::session::{self, Member, same_site_referrer};
 use crate::show_once;
 
 pub(super) const HERE: &str = "/portal/account";
@@ -44,6 +46,8 @@ struct AccountPage {
     sessions: Vec<SessionRow>,
     recovery_left: usize,
     passkeys: Vec<Passkey>,
+    /// Those of a former host name, which no longer work.
+    former_passkeys: Vec<Uuid>,
     /// Whether passkeys are possible at this installation's address.
     offers_passkeys: bool,
     asks: ProofKind,
@@ -56,6 +60,10 @@ struct AccountPage {
 
 impl AccountPage {
     async fn of(app: &App, page: Page, member: Member) -> Result<Self, Rejection> {
+        let passkeys = passkeys::list(app, member.staff_id).await?;
+        let former = passkeys
+            .iter()
+            .filter(|passkey| !passkeys::is_usable(app, passkey));
         Ok(AccountPage {
             page,
             faults: Faults::default(),
@@ -63,9 +71,10 @@ impl AccountPage {
             accounts: store::staff::merchants_of(&mut app.db.read().await?, member.staff_id).await?,
             sessions: profile::sessions(app, member.staff_id).await?,
             recovery_left: profile::recovery_left(app, member.staff_id).await?,
-            passkeys: passkeys::list(app, member.staff_id).await?,
+            former_passkeys: former.map(|passkey| passkey.id).collect(),
+            passkeys,
             offers_passkeys: passkeys::are_possible(app),
-            asks: ProofKind::new(app, member.has_totp, member.has_passkey),
+            asks: ProofKind::of(&member),
             new_email: String::new(),
             link: None,
             is_required: match &member.merchant {
@@ -83,6 +92,12 @@ impl AccountPage {
             .merchant
             .as_ref()
             .is_some_and(|merchant| merchant.id == *id)
+    }
+
+    /// The former host name of a passkey that no longer works.
+    fn former_site<'a>(&self, passkey: &'a Passkey) -> Option<&'a str> {
+        let is_former = self.former_passkeys.contains(&passkey.id);
+        passkey.site.as_deref().filter(|_| is_former)
     }
 
     fn is_this_one(&self, session: &SessionRow) -> bool {
@@ -239,7 +254,7 @@ struct TotpPage {
 }
 
 /// Returns the name of the account that requires a second factor which the member has not set up.
-fn required_by(member: &Member) -> Result<Option<String>, Problem> {
+pub(super) fn required_by(member: &Member) -> Result<Option<String>, Problem> {
     Ok(match &member.merchant {
         Some(merchant) if member.lacks_second_factor()? => Some(merchant.name.clone()),
         _ => None,
@@ -251,20 +266,37 @@ pub(super) async fn totp_page(
     State(app): State<Shared>,
     member: Member,
     page: Page,
+    headers: HeaderMap,
+    Query(query): Query<TotpQuery>,
 ) -> Result<Response, Rejection> {
     if member.has_totp {
         return Ok(Redirect::to(HERE).into_response());
     }
-    let set_up = SetUp::new(&member.email)?;
-    Ok(html(TotpPage {
+    if query.key == "new" {
+        let jar = CookieJar::new().add(session::set_up_cookie(&app, Some(Uuid::new_v4())));
+        return Ok((jar, Redirect::to(SECOND_FACTOR)).into_response());
+    }
+    // A reload shows the same key, because the first one may be in the app already.
+    let nonce = session::set_up_nonce(&app, &headers).unwrap_or_else(Uuid::new_v4);
+    let set_up = SetUp::pending(&app, member.staff_id, nonce.as_bytes(), &member.email).await?;
+    let jar = CookieJar::new().add(session::set_up_cookie(&app, Some(nonce)));
+    let shown = html(TotpPage {
         page,
         faults: Faults::default(),
         qr: set_up.qr()?,
         set_up,
         required_by: required_by(&member)?,
         offers_passkeys: passkeys::are_possible(&app),
-        asks: ProofKind::new(&app, false, member.has_passkey),
-    })?)
+        asks: ProofKind::of(&member),
+    })?;
+    Ok((jar, shown).into_response())
+}
+
+/// The address of the set-up page: `key=new` replaces the key.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct TotpQuery {
+    key: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -321,7 +353,8 @@ pub(super) async fn totp_on(
         Ok(on) => {
             security_changed(&app, &page, &member.email, "second_factor_on");
             show_once::set(&app, &member, RECOVERY, &on.recovery).await?;
-            Ok(enter(&app, &on.token, RECOVERY))
+            let jar = CookieJar::new().add(session::set_up_cookie(&app, None));
+            Ok((jar, enter(&app, &on.token, RECOVERY)).into_response())
         }
         Err(faults) => Ok(render_rejected(TotpPage {
             page,
@@ -330,7 +363,7 @@ pub(super) async fn totp_on(
             set_up,
             required_by: required_by(&member)?,
             offers_passkeys: passkeys::are_possible(&app),
-            asks: ProofKind::new(&app, false, member.has_passkey),
+            asks: ProofKind::of(&member),
         })?),
     }
 }

@@ -16,8 +16,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use service::problem::Problem;
 use service::{App, Shared};
+use store::staff::StaffMember;
 
-use crate::{page, session};
+use crate::page;
+use crate::session::{self, Member};
 
 /// The errors of a form, by field.
 #[derive(Clone, Debug, Default)]
@@ -43,16 +45,25 @@ impl Faults {
 pub(super) struct ProofKind {
     /// Codes are the usual way: the member has an authenticator app, or passkeys of another address.
     pub(super) has_app: bool,
-    /// The member has a passkey, and passkeys are possible at this installation's address.
+    /// The member has a passkey that works at this installation's address.
     pub(super) has_passkey: bool,
 }
 
 impl ProofKind {
-    pub(super) fn new(app: &App, has_totp: bool, has_passkey: bool) -> Self {
-        let is_possible = passkeys::are_possible(app);
+    pub(super) fn of(member: &Member) -> Self {
+        Self::new(member.has_totp, member.has_passkey, member.has_usable_passkey)
+    }
+
+    /// The same for a member who has only given the password.
+    pub(super) async fn of_half(app: &App, staff: &StaffMember) -> Result<Self, Problem> {
+        let is_usable = staff.has_passkey && passkeys::is_any_usable(app, staff.id).await?;
+        Ok(Self::new(staff.has_totp, staff.has_passkey, is_usable))
+    }
+
+    fn new(has_totp: bool, has_passkey: bool, has_usable_passkey: bool) -> Self {
         ProofKind {
-            has_app: has_totp || (has_passkey && !is_possible),
-            has_passkey: has_passkey && is_possible,
+            has_app: has_totp || (has_passkey && !has_usable_passkey),
+            has_passkey: has_usable_passkey,
         }
     }
 }

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use service::problem::Problem;
 use service::{App, Shared};
 
-use super::account::{HERE, RECOVERY, render_account};
+use super::account::{HERE, RECOVERY, render_account, required_by};
 use super::forms::{Faults, Visitor, enter, enter_signed_in, render_rejected};
 use super::letters::{self, browser_name, security_changed};
 use super::sign_in::SignInPage;
@@ -76,6 +76,8 @@ struct NewPasskeyPage {
     page: Page,
     faults: Faults,
     name: String,
+    /// The chosen account's name, if it requires a second factor that the member has not set up.
+    required_by: Option<String>,
     /// `None` if the member has as many passkeys as allowed.
     question: Option<CeremonyOptions>,
 }
@@ -86,6 +88,7 @@ impl NewPasskeyPage {
             page,
             faults: Faults::default(),
             name,
+            required_by: required_by(member)?,
             question: passkeys::start_registration(app, member.staff_id, member.session_id).await?,
         })
     }

@@ -136,7 +136,7 @@ pub(super) async fn code_page(
         page,
         faults: Faults::default(),
         next,
-        asks: ProofKind::new(&app, half.staff.has_totp, half.staff.has_passkey),
+        asks: ProofKind::of_half(&app, &half.staff).await?,
     })?)
 }
 
@@ -168,7 +168,7 @@ pub(super) async fn code(
             page,
             faults: Faults::one("code", "accounts.fault.code"),
             next,
-            asks: ProofKind::new(&app, half.staff.has_totp, half.staff.has_passkey),
+            asks: ProofKind::of_half(&app, &half.staff).await?,
         })?),
     }
 }
@@ -191,7 +191,6 @@ struct ProvePage {
 
 /// `GET /portal/prove`
 pub(super) async fn prove_page(
-    State(app): State<Shared>,
     Query(Next { next }): Query<Next>,
     member: Member,
     page: Page,
@@ -200,7 +199,7 @@ pub(super) async fn prove_page(
         page,
         faults: Faults::default(),
         next: safe_next(next.as_deref()).to_owned(),
-        asks: ProofKind::new(&app, member.has_totp, member.has_passkey),
+        asks: ProofKind::of(&member),
     })?)
 }
 
@@ -227,7 +226,7 @@ pub(super) async fn prove(
             page,
             faults: Faults::one("proof", "accounts.fault.proof"),
             next,
-            asks: ProofKind::new(&app, member.has_totp, member.has_passkey),
+            asks: ProofKind::of(&member),
         })?),
     }
 }

@@ -214,7 +214,7 @@ pub(crate) async fn a_new_master_key_reaches_everything(bench: Bench) {
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         webhooks::rotate(tx, scope, flow_id, None, 600_000).await?;
         staff::set_totp(tx, staff_id, b"secret", 1).await?;
-        staff_passkeys::add(tx, staff_id, &passkey(), b"state").await?;
+        staff_passkeys::add(tx, staff_id, "localhost", &passkey(), b"state").await?;
         merchant_profiles::save(tx, merchant.id, "{\"website\":\"a\"}").await?;
         let proposal = NewProposal {
             kind: "delete_flow",

@@ -195,7 +195,7 @@ pub(crate) async fn passkeys_are_sealed_and_answers_count_once(bench: Bench) {
     };
     let add = async |staff_id: Uuid| {
         store::transaction!(bench.db, |tx| -> Result<Uuid, Error> {
-            staff_passkeys::add(tx, staff_id, &credential, &[0; 7]).await
+            staff_passkeys::add(tx, staff_id, "id.example.com", &credential, &[0; 7]).await
         })
     };
     let id = add(ada).await.unwrap();
@@ -235,6 +235,10 @@ pub(crate) async fn passkeys_are_sealed_and_answers_count_once(bench: Bench) {
     );
 
     // A ceremony's state is refused when it was changed, or made for another purpose.
+    for (site, is_any) in [("id.example.com", true), ("example.com", false)] {
+        let found = staff_passkeys::is_any_of_site(&mut conn, ada, site).await;
+        assert_eq!(found.unwrap(), is_any, "{site}");
+    }
     let text = staff_passkeys::ceremony_text(&conn, "use", b"state");
     let state = |purpose, text: &str| staff_passkeys::ceremony_state(&conn, purpose, text);
     assert_eq!(state("use", &text).as_deref(), Some(&b"state"[..]));

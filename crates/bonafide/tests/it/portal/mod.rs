@@ -52,6 +52,8 @@ pub(crate) struct Browser {
     cookie: std::sync::Mutex<Option<String>>,
     /// The cookie by which the next sign-in recognises this browser.
     recognised_by: std::sync::Mutex<Option<String>>,
+    /// The cookie by which the set-up of an authenticator app shows the same key again.
+    set_up: std::sync::Mutex<Option<String>>,
 }
 
 impl Browser {
@@ -66,6 +68,7 @@ impl Browser {
             http,
             cookie: std::sync::Mutex::default(),
             recognised_by: std::sync::Mutex::default(),
+            set_up: std::sync::Mutex::default(),
         }
     }
 
@@ -174,7 +177,9 @@ impl Browser {
         let mut request = self.http.request(method, format!("{}{path}", self.base));
         request = request.header(HOST, self.base.trim_start_matches("http://"));
         let recognised_by = self.recognised_by.lock().unwrap().clone();
-        let cookies: Vec<String> = self.cookie().into_iter().chain(recognised_by).collect();
+        let set_up = self.set_up.lock().unwrap().clone();
+        let others = recognised_by.into_iter().chain(set_up);
+        let cookies: Vec<String> = self.cookie().into_iter().chain(others).collect();
         match cookies.is_empty() {
             true => request,
             false => request.header(COOKIE, cookies.join("; ")),
@@ -190,7 +195,11 @@ impl Browser {
                 continue;
             }
             let is_gone = pair.ends_with('=');
-            self.set_cookie((!is_gone).then_some(pair));
+            let kept = (!is_gone).then_some(pair.clone());
+            match pair.starts_with("bonafide-totp=") {
+                true => *self.set_up.lock().unwrap() = kept,
+                false => self.set_cookie(kept),
+            }
         }
         let text = |name| {
             response

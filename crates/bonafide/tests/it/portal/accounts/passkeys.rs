@@ -500,3 +500,47 @@ on_both!(without_a_host_name_no_passkey_is_offered, |backend| {
     );
     assert_eq!(visitor.post(SIGN_IN, &[("answer", "{}")]).await.status, 400);
 });
+
+on_both!(a_passkey_of_a_former_address_meets_no_requirement, |backend| {
+    let server = start(backend).await;
+    let merchant = server.merchant(true);
+    let ada = member(&server, &merchant, "owner", "ada@example.com").await;
+    let (_, added) = add(&ada, "Phone").await;
+    added.redirect();
+    let recovery = codes(&ada.get("/portal/account/recovery").await.page());
+    let set = ["merchant", "set", &merchant.id, "requireSecondFactor=true"];
+    server.bonafide(&set);
+    assert!(is_in(&ada).await, "the passkey meets the requirement");
+    server
+        .sql("update staff_passkeys set site = 'former.example.com'")
+        .await;
+
+    // The password alone still signs nobody in.
+    let browser = Browser::new(&server);
+    let code_page = sign_in(&browser, "ada@example.com", PASSWORD).await.redirect();
+    assert!(code_page.starts_with("/portal/sign-in/code"), "{code_page}");
+    let page = browser.get("/portal/sign-in/code").await.page();
+    assert!(!page.contains("data-passkey=\"code\""), "{page}");
+    browser
+        .post("/portal/sign-in/code", &[("code", &recovery[0])])
+        .await
+        .redirect();
+    // But the member needs a second factor that works here.
+    assert_eq!(browser.get("/portal").await.redirect(), "/portal/account/totp");
+    let page = browser.get(NEW).await.page();
+    assert!(page.contains("Test requires a second factor"), "{page}");
+    assert!(page.contains("requires JavaScript"), "{page}");
+    let (_, added) = add(&browser, "New phone").await;
+    added.redirect();
+    let page = browser.get("/portal/account").await.page();
+    assert!(page.contains("former address former.example.com"), "{page}");
+    // The new one is the last that counts.
+    let of_name = |page: &str, name: &str| {
+        let form = page.split("<li><form").find(|form| form.contains(name)).unwrap();
+        between(form, "action=\"", "\"").to_owned()
+    };
+    let kept = browser.post(&of_name(&page, "New phone"), &[]).await;
+    assert_eq!(kept.status, 400, "{}", kept.body);
+    browser.post(&of_name(&page, "Phone<"), &[]).await.redirect();
+    assert_eq!(server.count("select count(*) from staff_passkeys").await, 1);
+});

@@ -15,6 +15,35 @@ async fn set_up(browser: &Browser) -> Vec<String> {
         .collect()
 }
 
+/// The key on the set-up page.
+async fn key_on(browser: &Browser) -> String {
+    let page = browser.get("/portal/account/totp").await.page();
+    between(&page, "name=\"key\" value=\"", "\"").to_owned()
+}
+
+on_both!(
+    the_key_of_a_set_up_stays_until_it_is_confirmed_or_renewed,
+    |backend| {
+        let server = Server::start(backend, &["--rate-sign-in", "0"]).await;
+        let merchant = server.merchant(true);
+        let ada = member(&server, &merchant, "owner", "ada@example.com").await;
+        let first = key_on(&ada).await;
+        assert_eq!(key_on(&ada).await, first, "after a reload");
+        let again = ada.get("/portal/account/totp?key=new").await.redirect();
+        assert_eq!(again, "/portal/account/totp");
+        let second = key_on(&ada).await;
+        assert_ne!(second, first, "after the link to another key");
+        assert_eq!(key_on(&ada).await, second);
+        let bob = member(&server, &merchant, "owner", "bob@example.com").await;
+        assert_ne!(key_on(&bob).await, second, "another member's");
+        let codes = set_up(&ada).await;
+        ada.post("/portal/account/totp/off", &[("proof", &codes[0])])
+            .await
+            .redirect();
+        assert_ne!(key_on(&ada).await, second, "after it was confirmed");
+    }
+);
+
 /// Makes every earlier proof of identity too old.
 async fn make_proofs_stale(server: &Server) {
     server.sql("update portal_sessions set proved_at = 0").await;
