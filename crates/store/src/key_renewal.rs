@@ -28,6 +28,8 @@ pub struct Progress {
     step: usize,
     /// The id of the last row of the batch before.
     after: Vec<u8>,
+    /// The rows of this pass that an earlier key had sealed.
+    stale: u64,
     /// People with new keys, and rows that were sealed again.
     pub renewed: u64,
     /// People and rows that their keys do not open. They stay as they are.
@@ -35,8 +37,12 @@ pub struct Progress {
 }
 
 /// What a batch did, and its last row; none if no row is left.
+#[derive(Default)]
 struct Batch {
     last: Option<Vec<u8>>,
+    /// The rows that an earlier key had sealed and that can be read.
+    stale: u64,
+    /// Those that have the newest key now. The others changed meanwhile.
     renewed: u64,
     unreadable: u64,
 }
@@ -91,6 +97,7 @@ macro_rules! column {
                 batch.unreadable += 1;
                 continue;
             };
+            batch.stale += 1;
             batch.renewed += execute!(tx, scope, SEAL, id, sealed, key.seal(&place, &plain))?;
         }
         batch
@@ -110,6 +117,7 @@ impl Progress {
             sandbox: false,
             step: 0,
             after: Vec::new(),
+            stale: 0,
             renewed: 0,
             unreadable: 0,
         })
@@ -125,15 +133,22 @@ impl Progress {
             sandbox: self.sandbox,
         };
         let Some(batch) = batch(tx, scope, self.step, &self.after).await? else {
-            if self.sandbox {
-                self.finish(tx).await?;
-                return Ok((self, true));
+            if !self.sandbox {
+                (self.sandbox, self.step) = (true, 0);
+                return Ok((self, false));
             }
-            (self.sandbox, self.step) = (true, 0);
-            return Ok((self, false));
+            let profile = profile(tx, self.merchant_id).await?;
+            self.count(&profile);
+            if self.stale > 0 {
+                // A writer that had read the earlier key may have left a row behind this pass. Only a pass that
+                // finds none ends the renewal.
+                (self.sandbox, self.step, self.stale, self.unreadable) = (false, 0, 0, 0);
+                return Ok((self, false));
+            }
+            self.finish(tx).await?;
+            return Ok((self, true));
         };
-        self.renewed += batch.renewed;
-        self.unreadable += batch.unreadable;
+        self.count(&batch);
         match batch.last {
             Some(last) => self.after = last,
             None => (self.step, self.after) = (self.step + 1, Vec::new()),
@@ -141,8 +156,13 @@ impl Progress {
         Ok((self, false))
     }
 
-    async fn finish(&mut self, tx: &mut Tx) -> Result<(), Error> {
-        self.renewed += profile(tx, self.merchant_id).await?;
+    fn count(&mut self, batch: &Batch) {
+        self.stale += batch.stale;
+        self.renewed += batch.renewed;
+        self.unreadable += batch.unreadable;
+    }
+
+    async fn finish(&self, tx: &mut Tx) -> Result<(), Error> {
         // Another change of the master key during this renewal has started the next one.
         if merchants::key(tx, self.merchant_id).await?.id_bytes() == self.key_id {
             const SQL: &str = "update merchants set key_renewal_since = null where id = $1";
@@ -154,11 +174,9 @@ impl Progress {
 
 impl Batch {
     fn ending_at(last: Option<Vec<u8>>) -> Self {
-        let (renewed, unreadable) = (0, 0);
         Self {
             last,
-            renewed,
-            unreadable,
+            ..Self::default()
         }
     }
 }
@@ -225,6 +243,7 @@ async fn people(tx: &mut Tx, scope: Scope, after: &[u8]) -> Result<Batch, Error>
             batch.unreadable += 1;
             continue;
         };
+        batch.stale += 1;
         let key = key.renewed();
         batch.unreadable += below_person(tx, scope, *facemap_id, &key).await?;
         let wrapped = people::wrap_key(&merchant_key, scope, facemap_id, &key);
@@ -240,22 +259,37 @@ async fn below_person(tx: &mut Tx, scope: Scope, facemap_id: Uuid, key: &DataKey
         + faces::reseal(tx, scope, facemap_id, key).await?)
 }
 
-/// Seals the account's profile again; returns 1 if it did.
-async fn profile(tx: &mut Tx, merchant_id: Uuid) -> Result<u64, Error> {
-    const SQL: &str = "select profile_sealed from merchant_profiles where merchant_id = $1";
+/// Seals the account's profile again, if an earlier key sealed it.
+async fn profile(tx: &mut Tx, merchant_id: Uuid) -> Result<Batch, Error> {
+    const SQL: &str = "select profile_sealed from merchant_profiles
+               where merchant_id = $1 and substr(profile_sealed, 2, 4) <> $2";
     const SEAL: &str =
         "update merchant_profiles set profile_sealed = $3 where merchant_id = $1 and profile_sealed = $2";
-    let Some((sealed,)) = fetch!(optional, tx, merchant(merchant_id), (Vec<u8>,), SQL)? else {
-        return Ok(0);
-    };
+    let mut batch = Batch::default();
     let key = merchants::key(tx, merchant_id).await?;
+    let found = fetch!(
+        optional,
+        tx,
+        merchant(merchant_id),
+        (Vec<u8>,),
+        SQL,
+        key.id_bytes()
+    )?;
+    let Some((sealed,)) = found else {
+        return Ok(batch);
+    };
     let place = SealContext {
         merchant_id,
         what: "merchant_profiles.profile",
         id: merchant_id.as_bytes(),
     };
     match key.open(&place, &sealed) {
-        Ok(plain) => execute!(tx, merchant(merchant_id), SEAL, &sealed, key.seal(&place, &plain)),
-        Err(_) => Ok(0),
+        Ok(plain) => {
+            batch.stale = 1;
+            let again = key.seal(&place, &plain);
+            batch.renewed = execute!(tx, merchant(merchant_id), SEAL, &sealed, again)?;
+        }
+        Err(_) => batch.unreadable = 1,
     }
+    Ok(batch)
 }

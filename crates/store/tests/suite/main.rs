@@ -57,7 +57,8 @@ on_every_database! {
         a_dead_request_is_taken_over, a_renewed_lease_is_not_taken_over, the_audit_chain_shows_tampering, audit_rows_share_the_transaction,
         events_are_claimed_once_and_again_after_their_lease, jobs_are_leased_to_one_worker;
     key_renewal: a_new_master_key_reaches_everything, a_renewal_beside_verifications_loses_nobody,
-        a_row_that_does_not_open_stays_as_it_is;
+        a_row_that_does_not_open_stays_as_it_is,
+        a_row_behind_the_renewal_is_renewed_too;
     people: a_person_is_recorded_and_found, one_new_face_makes_one_person, labels_and_faces_register_once_per_group,
         a_merge_keeps_everything_readable, an_erased_person_is_gone, log_only_attempts_are_found,
         reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order,
