@@ -52,7 +52,7 @@ impl Garage {
         let program = in_path("garage").or_else(|| installed.exists().then_some(installed));
         let program = program.context(
             "garage is missing: run `cargo install garage --version 2.5.0 --locked --root .cache/garage \
-             --no-default-features --features bundled-libs,sqlite,lmdb`",
+             --no-default-features --features bundled-libs,lmdb`",
         )?;
         let rpc_secret = random_hex(64);
         let mut nodes = Vec::new();
@@ -203,7 +203,7 @@ fn text_of_settings(folder: &Path, rpc: u16, s3: u16, rpc_secret: &str) -> Strin
     format!(
         "metadata_dir = \"{folder}/meta\"\n\
          data_dir = \"{folder}/data\"\n\
-         db_engine = \"sqlite\"\n\
+         db_engine = \"lmdb\"\n\
          replication_factor = {NODES}\n\
          rpc_bind_addr = \"127.0.0.1:{rpc}\"\n\
          rpc_public_addr = \"127.0.0.1:{rpc}\"\n\
