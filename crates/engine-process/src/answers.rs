@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use documents::reading::DocumentReading;
-use faces::{Embedding, FaceReading, Liveness};
+use faces::{Face, FaceReading, Liveness};
 use imaging::{Decoded, Format};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -72,10 +72,9 @@ pub struct SelfiePicture {
 }
 
 impl SelfiePicture {
-    /// The embedding of the main face, if it is good enough to be compared.
-    pub fn usable_face(&self) -> Option<&Embedding> {
-        let main = self.faces.main().filter(|face| face.is_usable())?;
-        main.embedding.as_ref()
+    /// The main face, if it is good enough to be compared. It has an embedding.
+    pub fn usable_face(&self) -> Option<&Face> {
+        self.faces.main().filter(|face| face.is_usable())
     }
 }
 

@@ -17,7 +17,7 @@ use crate::engine::FaceEngine;
 use crate::error::FaceError;
 use crate::kind::PictureKind;
 use crate::reading::{Face, FaceReading};
-use crate::similarity::{MatchVerdict, similarity};
+use crate::similarity::{MatchVerdict, is_copy, similarity};
 
 /// Larger files are refused.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -76,8 +76,10 @@ pub fn detect_faces_line(engine: &FaceEngine, line: &str) -> String {
     })
 }
 
-/// Answers `{"a", "b"}` with `{"a", "b", "error", "similarity", "distance", "match", "timingMs"}`. It
-/// compares each picture's largest significant face at the default threshold.
+/// Answers `{"a", "b"}` with
+/// `{"a", "b", "error", "similarity", "distance", "match", "texture", "copy", "timingMs"}`. It compares each
+/// picture's largest significant face at the default threshold. `texture` is the correlation of their textures, and
+/// `copy` says whether one is a copy of the other.
 pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
     let mut clock = StageTimer::start();
     let (names, result) = match serde_json::from_str::<TwoFiles>(line) {
@@ -89,14 +91,16 @@ pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
     };
     let [a, b] = names;
     let (measured, error) = split(result.map(Some), None);
-    let similarity = measured.map(similarity);
+    let similarity = measured.map(|(distance, _)| similarity(distance));
     json!({
         "a": a,
         "b": b,
         "error": error,
         "similarity": similarity,
-        "distance": measured,
+        "distance": measured.map(|(distance, _)| distance),
         "match": similarity.map(|similarity| MatchVerdict::of(similarity) == MatchVerdict::Match),
+        "texture": measured.map(|(_, texture)| texture),
+        "copy": measured.map(|(distance, texture)| is_copy(distance, texture)),
         "timingMs": clock.json(),
     })
     .to_string()
@@ -146,16 +150,19 @@ fn split<T>(result: Result<T, Failure>, otherwise: T) -> (T, Value) {
     }
 }
 
-fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut StageTimer) -> Result<f32, Failure> {
+/// The distance of the two faces and the correlation of their textures.
+fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut StageTimer) -> Result<(f32, f32), Failure> {
     let [a, b] = [("a", &files.a), ("b", &files.b)].map(|(side, file)| {
         let (_, reading) = read(engine, file, clock)?;
-        let embedding = reading.main().and_then(|face| face.embedding.clone());
-        embedding.ok_or_else(|| Failure {
-            code: "no-face",
-            message: format!("no face found in `{side}`"),
-        })
+        let face = reading.main();
+        face.and_then(|face| Some((face.embedding.clone()?, face.texture.clone()?)))
+            .ok_or_else(|| Failure {
+                code: "no-face",
+                message: format!("no face found in `{side}`"),
+            })
     });
-    Ok(distance(&a?, &b?))
+    let ((a, texture_a), (b, texture_b)) = (a?, b?);
+    Ok((distance(&a, &b), texture_a.correlation(&texture_b)))
 }
 
 /// Decodes the file's picture and finds its faces.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use imaging::Picture;
 use inference::{ModelName, Models};
 
-use crate::align::{chip, embed};
+use crate::align::dlib_chip;
 use crate::detector::{Detection, MIN_DETECTABLE_SIDE, Search, suppress_duplicates};
+use crate::embedder::embed;
 use crate::error::FaceError;
 use crate::kind::PictureKind;
 use crate::liveness::{self, Liveness};
@@ -14,6 +15,7 @@ use crate::mesh::{MIN_FACE_PROBABILITY, Mesh};
 use crate::quality::{self, FaceMeasurements, Light};
 use crate::reading::{Eyes, Face, FaceReading};
 use crate::significance::{BACKGROUND_SIDE, FaceCandidate, foreground, is_ghost};
+use crate::texture::Texture;
 
 /// At most this many detections are confirmed by a mesh, so that a crowd does not take seconds.
 const MAX_MESHES: usize = 64;
@@ -23,6 +25,12 @@ const MAX_EMBEDDED: usize = 16;
 const WIDE_MARGIN: f32 = 0.6;
 /// Further margins if no face was found, for tiny pictures that a face fills.
 const WIDER_MARGINS: [f32; 2] = [1.2, 2.0];
+/// One hexadecimal digit that changes whenever faces are cut out or their views are averaged in another way.
+const RECIPE: char = '2';
+/// The score from which a detection is certainly a face in the orientation that it has.
+const CLEAR_SCORE: f32 = 0.85;
+/// The sides of a face, as shares of the picture's, that the detector finds as well without a margin.
+const CLEAR_SIDES: std::ops::RangeInclusive<f32> = 0.15..=0.55;
 /// Sides of tiles as shares of the picture's shorter side.
 const TILES: [f32; 2] = [0.7, 0.45];
 
@@ -30,17 +38,21 @@ const TILES: [f32; 2] = [0.7, 0.45];
 #[derive(Debug, Clone)]
 pub struct FaceEngine {
     models: Arc<Models>,
+    /// See [`FaceEngine::embedding_version`].
+    version: String,
 }
 
 impl FaceEngine {
     /// Creates an engine from opened models.
     pub fn new(models: Arc<Models>) -> Self {
-        Self { models }
+        let version = embedding_version(&models);
+        Self { models, version }
     }
 
-    /// The version of the model that computes embeddings.
+    /// The version of the embeddings: it names the weights of both networks and the way that faces are cut out.
+    /// Embeddings of different versions are never compared.
     pub fn embedding_version(&self) -> &str {
-        self.models.version(ModelName::FaceEmbedding)
+        &self.version
     }
 
     /// Finds the faces of a picture. A picture without a face gives a reading without faces, not an error.
@@ -84,8 +96,14 @@ impl FaceEngine {
     fn detections(&self, picture: &Picture, kind: PictureKind) -> Result<Vec<Detection>, FaceError> {
         let search = Search::new(&self.models, picture);
         let mut found = search.frame(0, 0.0)?;
-        found.extend(search.frame(0, WIDE_MARGIN)?);
-        if kind == PictureKind::Document || found.is_empty() {
+        let (width, height) = (picture.width as f32, picture.height as f32);
+        if !found.iter().any(|face| face.is_clear(width.max(height))) {
+            found.extend(search.frame(0, WIDE_MARGIN)?);
+        }
+        // A document with a clear upright face lies upright.
+        let is_upright = |face: &Detection| face.score >= CLEAR_SCORE && quarter_turns(face.angle) == 0;
+        let turns = kind == PictureKind::Document && !found.iter().any(is_upright);
+        if turns || found.is_empty() {
             for turn in 1..4 {
                 found.extend(search.frame(turn, 0.0)?);
             }
@@ -93,7 +111,6 @@ impl FaceEngine {
         // Smaller tiles are searched until no significant face can be too small to detect.
         let largest = found.iter().map(|detection| detection.side).fold(0.0, f32::max);
         let counts = BACKGROUND_SIDE * largest;
-        let (width, height) = (picture.width as f32, picture.height as f32);
         // A document has one orientation, which the best face found gives.
         let best = found.iter().max_by(|a, b| a.score.total_cmp(&b.score));
         let turn = best.map_or(0, |face| quarter_turns(face.angle));
@@ -108,6 +125,12 @@ impl FaceEngine {
         if found.is_empty() {
             for margin in WIDER_MARGINS {
                 found.extend(search.frame(0, margin)?);
+            }
+        }
+        if found.is_empty() && kind == PictureKind::Document {
+            let search = search.restored();
+            for turn in 0..4 {
+                found.extend(search.tiles(turn, TILES[0])?);
             }
         }
         Ok(suppress_duplicates(found))
@@ -146,13 +169,16 @@ impl FaceEngine {
     ) -> Result<Face, FaceError> {
         let mesh = &found.mesh;
         let [left, top, right, bottom] = mesh.bounds();
-        let points = mesh.alignment();
         let embedding = if significant && embedded {
-            embed(&self.models, picture, &points)?
+            embed(&self.models, &self.version, picture, mesh)?
         } else {
             None
         };
-        let chip = chip(picture, &points);
+        let chip = dlib_chip(picture, mesh);
+        let texture = match (&embedding, &chip) {
+            (Some(_), Some(chip)) => Some(Texture::of(chip)),
+            _ => None,
+        };
         let measured = chip.map(|chip| FaceMeasurements {
             inter_eye: mesh.inter_eye(),
             pose: mesh.pose(),
@@ -175,8 +201,18 @@ impl FaceEngine {
                 .map(|measured| quality::issues(&measured, kind))
                 .unwrap_or_default(),
             embedding,
+            texture,
         })
     }
+}
+
+/// Six digits of SFace's weights, five of dlib's, and the recipe.
+fn embedding_version(models: &Models) -> String {
+    let (sface, dlib) = (
+        models.version(ModelName::SfaceEmbedding),
+        models.version(ModelName::DlibEmbedding),
+    );
+    format!("{sface:.6}{dlib:.5}{RECIPE}")
 }
 
 /// A confirmed face.
@@ -198,6 +234,13 @@ impl ConfirmedFace {
         let [a, b] = smaller.mesh.eyes();
         let (x, y) = ((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
         (left..right).contains(&x) && (top..bottom).contains(&y)
+    }
+}
+
+impl Detection {
+    /// Whether a search with a margin would find this face no better, in a picture whose longer side is `longest`.
+    fn is_clear(&self, longest: f32) -> bool {
+        self.score >= CLEAR_SCORE && CLEAR_SIDES.contains(&(self.side / longest))
     }
 }
 

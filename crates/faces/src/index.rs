@@ -1,5 +1,6 @@
 //! The exact face index, which finds the known faces within a distance of a face. It compares every face, so
-//! it never misses one. A pass with 8-bit numbers, whose error is bounded, comes before the exact comparison.
+//! it never misses one. A pass over SFace's half in 8-bit numbers, whose error is bounded, comes before the exact
+//! comparison: that half alone is farther apart for almost every two strangers.
 //!
 //! An index has one model's embeddings in one scope; the caller has one index per account and mode, behind
 //! its own lock. The index persists nothing and contains no data about persons. Ids are facemap ids, and one
@@ -8,13 +9,13 @@
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::embedding::{EMBEDDING_LEN, Embedding, squared_distance};
+use crate::embedding::{EMBEDDING_LEN, Embedding, NETWORK_LEN, ONE, exact_distance};
 
-/// The value of one 8-bit unit. dlib's numbers are within ±0.5; the bytes cover ±0.635.
-const STEP: f32 = 0.005;
+/// The embedding's units in one 8-bit unit, 0.005. SFace's numbers are within ±0.5; the bytes cover ±0.635.
+const STEP: f32 = 0.005 * ONE;
 
-type Exact = [f32; EMBEDDING_LEN];
-type Coarse = [i8; EMBEDDING_LEN];
+type Exact = [i16; EMBEDDING_LEN];
+type Coarse = [i8; NETWORK_LEN];
 
 /// A known face near the searched face.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +39,8 @@ pub struct FaceIndex {
     ids: Vec<Uuid>,
     exact: Vec<Exact>,
     coarse: Vec<Coarse>,
-    /// The largest distance between an embedding and its 8-bit form, over all faces ever inserted.
+    /// The largest distance between SFace's half of an embedding and its 8-bit form, in the embedding's units, over
+    /// all faces ever inserted.
     worst_error: f32,
 }
 
@@ -107,13 +109,13 @@ impl FaceIndex {
         let (query, error) = quantised(face.values());
         // By the triangle inequality, no face beyond this 8-bit distance can be within `within`. The last
         // term covers rounding.
-        let reach = (within + error + self.worst_error) / STEP + 0.01;
+        let reach = (within * ONE + error + self.worst_error) / STEP + 0.01;
         let limit = if reach >= 0.0 { (reach * reach) as i32 } else { -1 };
         let mut hits: Vec<Hit> = near(&query, &self.coarse, limit)
             .into_iter()
             .map(|at| Hit {
                 facemap: self.ids[at],
-                distance: squared_distance(face.values(), &self.exact[at]).sqrt(),
+                distance: exact_distance(face.values(), &self.exact[at]),
             })
             .filter(|hit| hit.distance <= within)
             .collect();
@@ -124,12 +126,16 @@ impl FaceIndex {
     }
 }
 
-/// An embedding in 8-bit numbers, and the distance between the two.
+/// SFace's half of an embedding in 8-bit numbers, and the distance between the two in the embedding's units.
 fn quantised(values: &Exact) -> (Coarse, f32) {
-    // `as` saturates, so numbers out of range only increase the error.
-    let coarse = values.map(|value| (value / STEP).round() as i8);
-    let restored = coarse.map(|value| f32::from(value) * STEP);
-    (coarse, squared_distance(values, &restored).sqrt())
+    let mut coarse = [0; NETWORK_LEN];
+    let mut squared_error = 0.0;
+    for (place, &value) in coarse.iter_mut().zip(values) {
+        // `as` saturates, so numbers out of range only increase the error.
+        *place = (f32::from(value) / STEP).round() as i8;
+        squared_error += (f32::from(value) - f32::from(*place) * STEP).powi(2);
+    }
+    (coarse, squared_error.sqrt())
 }
 
 /// The indices whose squared 8-bit distance is at most `limit`.
@@ -149,24 +155,18 @@ impl pulp::WithSimd for Scan<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<usize> {
-        let (query, _) = self.query.as_chunks::<{ EMBEDDING_LEN / 2 }>();
-        let mut found = Vec::new();
-        for (at, candidate) in self.coarse.iter().enumerate() {
-            let (halves, _) = candidate.as_chunks::<{ EMBEDDING_LEN / 2 }>();
-            // For most strangers, the first half already exceeds the limit.
-            let first = coarse_distance(&query[0], &halves[0]);
-            if first <= self.limit && first + coarse_distance(&query[1], &halves[1]) <= self.limit {
-                found.push(at);
-            }
-        }
-        found
+        let candidates = self.coarse.iter().enumerate();
+        candidates
+            .filter(|(_, candidate)| coarse_distance(self.query, candidate) <= self.limit)
+            .map(|(at, _)| at)
+            .collect()
     }
 }
 
-/// The squared distance, at most 64 · 255². It cannot overflow, so `wrapping` only avoids overflow checks in
+/// The squared distance, at most 128 · 255². It cannot overflow, so `wrapping` only avoids overflow checks in
 /// debug builds.
 #[inline(always)]
-fn coarse_distance(a: &[i8; EMBEDDING_LEN / 2], b: &[i8; EMBEDDING_LEN / 2]) -> i32 {
+fn coarse_distance(a: &Coarse, b: &Coarse) -> i32 {
     let mut sum = 0i32;
     for (&a, &b) in a.iter().zip(b) {
         let difference = i32::from(i16::from(a).wrapping_sub(i16::from(b)));
@@ -195,25 +195,29 @@ mod tests {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            (state >> 40) as f32 / (1u64 << 24) as f32 * 0.4 - 0.2
+            (((state >> 40) as f32 / (1u64 << 24) as f32 * 0.4 - 0.2) * ONE) as i16
         }))
+    }
+
+    fn scaled(seed: u64, by: f32) -> Embedding {
+        face(noise(seed).values().map(|value| (f32::from(value) * by) as i16))
     }
 
     #[test]
     fn faces_are_found_nearest_first_and_once_per_facemap() {
         let mut index = FaceIndex::new();
         let (anna, bert) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let near = |by: f32| face(noise(7).values().map(|value| value + by));
-        index.insert(bert, &near(0.02)).expect("same model");
-        index.insert(anna, &near(0.01)).expect("same model");
-        index.insert(anna, &near(0.015)).expect("same model");
+        let near = |by: i16| face(noise(7).values().map(|value| value + by));
+        index.insert(bert, &near(400)).expect("same model");
+        index.insert(anna, &near(200)).expect("same model");
+        index.insert(anna, &near(300)).expect("same model");
         index.insert(Uuid::from_u128(3), &noise(8)).expect("same model");
         let hits = index.search(&noise(7), 0.4).expect("same model");
         assert_eq!(
             hits.iter().map(|hit| hit.facemap).collect::<Vec<_>>(),
             [anna, bert]
         );
-        assert!((hits[0].distance - 0.01 * 128f32.sqrt()).abs() < 1e-4);
+        assert!((hits[0].distance - 200.0 / ONE * 16.0).abs() < 1e-4);
         assert_eq!(index.remove(anna), 2);
         assert_eq!(index.remove(anna), 0);
         assert_eq!(index.search(&noise(7), 0.4).expect("same model").len(), 1);
@@ -223,7 +227,7 @@ mod tests {
     #[test]
     fn models_do_not_mix() {
         let mut index = FaceIndex::new();
-        let other = Embedding::new("ba9876543210", [0.0; EMBEDDING_LEN]).expect("valid");
+        let other = Embedding::new("ba9876543210", [0; EMBEDDING_LEN]).expect("valid");
         assert_eq!(index.search(&other, 1.0), Ok(Vec::new()));
         index.insert(Uuid::nil(), &noise(1)).expect("first");
         assert_eq!(index.insert(Uuid::nil(), &other), Err(ModelMismatch));
@@ -253,12 +257,12 @@ mod tests {
         /// The 8-bit pass never misses a face, even one whose numbers are out of its range.
         #[test]
         fn the_search_is_exact(seeds in proptest::collection::vec(any::<u64>(), 1..40), scale in 0.1f32..6.0, within in 0.0f32..4.0) {
-            let faces: Vec<Embedding> = seeds.iter().map(|&seed| face(noise(seed).values().map(|v| v * scale))).collect();
+            let faces: Vec<Embedding> = seeds.iter().map(|&seed| scaled(seed, scale)).collect();
             let mut index = FaceIndex::new();
             for (id, face) in faces.iter().enumerate() {
                 index.insert(Uuid::from_u128(id as u128), face).expect("same model");
             }
-            let query = face(noise(99).values().map(|v| v * scale));
+            let query = scaled(99, scale);
             let expected = faces.iter().filter(|face| distance(&query, face) <= within).count();
             prop_assert_eq!(index.search(&query, within).expect("same model").len(), expected);
         }

@@ -15,6 +15,7 @@
 mod align;
 mod batch;
 mod detector;
+mod embedder;
 mod embedding;
 mod engine;
 mod error;
@@ -24,9 +25,11 @@ mod liveness;
 mod mesh;
 mod quality;
 mod reading;
+mod restore;
 mod significance;
 mod similarity;
 mod spectrum;
+mod texture;
 mod window;
 
 pub use batch::{check_liveness_line, compare_faces_line, detect_faces_line};
@@ -40,6 +43,7 @@ pub use mesh::Pose;
 pub use quality::QualityIssue;
 pub use reading::{Eyes, Face, FaceReading};
 pub use similarity::{
-    COPY_DISTANCE, IDENTIFICATION_BAND, IDENTIFICATION_DISTANCE, Identification, MATCH_SIMILARITY,
-    MatchVerdict, REVIEW_SIMILARITY, similarity,
+    IDENTIFICATION_BAND, IDENTIFICATION_DISTANCE, Identification, MATCH_SIMILARITY, MatchVerdict,
+    REVIEW_SIMILARITY, is_copy, similarity,
 };
+pub use texture::Texture;

@@ -30,9 +30,12 @@ const LEFT_EYE: [usize; 2] = [263, 362];
 const LIDS: [[[usize; 2]; 2]; 2] = [[[160, 144], [158, 153]], [[385, 380], [387, 373]]];
 const FOREHEAD: usize = 10;
 const CHIN: usize = 152;
-/// The five points for alignment in the order of dlib's template: left eye outer and inner corner, right eye
-/// outer and inner corner, base of the nose.
-const ALIGNMENT: [usize; 5] = [263, 362, 33, 133, 2];
+/// The points of dlib's template: left eye outer and inner corner, right eye outer and inner corner, base of the
+/// nose.
+const DLIB_POINTS: [usize; 5] = [263, 362, 33, 133, 2];
+const NOSE_TIP: usize = 1;
+/// Right and left corner of the mouth.
+const MOUTH: [usize; 2] = [61, 291];
 
 /// The orientation of the head, in degrees.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -135,9 +138,15 @@ impl Mesh {
         length(subtracted(middle(LEFT_EYE), middle(RIGHT_EYE)))
     }
 
-    /// The five points for dlib's chip.
-    pub(crate) fn alignment(&self) -> [Point; 5] {
-        ALIGNMENT.map(|index| self.point(index))
+    /// The five points for dlib's chip, in the order of its template.
+    pub(crate) fn dlib_points(&self) -> [Point; 5] {
+        DLIB_POINTS.map(|index| self.point(index))
+    }
+
+    /// The five points for SFace's chip, in the order of its template.
+    pub(crate) fn sface_points(&self) -> [Point; 5] {
+        let ([right, left], [mouth_right, mouth_left]) = (self.eyes(), MOUTH.map(|index| self.point(index)));
+        [right, left, self.point(NOSE_TIP), mouth_right, mouth_left]
     }
 
     /// The openness of each eye: lid distance over eye width, right then left. About 0.3 is open, below 0.12

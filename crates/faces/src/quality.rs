@@ -50,14 +50,19 @@ pub(crate) struct Light {
 }
 
 /// The smallest distance between the eyes. It is 60 px for a selfie, because its camera can do better, and
-/// less for a document's portrait, which is printed small. Below 30 px the embedding itself degrades.
+/// less for a document's portrait, which is printed small. A portrait that is also faded needs more pixels.
 const MIN_INTER_EYE_SELFIE: f32 = 60.0;
-const MIN_INTER_EYE_DOCUMENT: f32 = 30.0;
+const MIN_INTER_EYE_DOCUMENT: f32 = 24.0;
+const MIN_INTER_EYE_FADED: f32 = 30.0;
+/// A portrait with less contrast is faded.
+const FADED: f32 = 25.0;
 const MIN_SHARPNESS: f32 = 0.004;
 const MIN_MEAN: f32 = 40.0;
 const MAX_MEAN: f32 = 225.0;
 const MAX_BURNT: f32 = 0.35;
-const MIN_CONTRAST: f32 = 12.0;
+/// A faded portrait's contrast is restored before it is compared; a person can find better light instead.
+const MIN_CONTRAST_SELFIE: f32 = 12.0;
+const MIN_CONTRAST_DOCUMENT: f32 = 5.0;
 const MAX_YAW: f32 = 40.0;
 const MAX_PITCH: f32 = 35.0;
 const MAX_ROLL: f32 = 35.0;
@@ -98,10 +103,10 @@ pub(crate) fn issues(measured: &FaceMeasurements, kind: PictureKind) -> Vec<Qual
         light,
     } = *measured;
     let selfie = kind == PictureKind::Selfie;
-    let min_inter_eye = if selfie {
-        MIN_INTER_EYE_SELFIE
-    } else {
-        MIN_INTER_EYE_DOCUMENT
+    let (min_inter_eye, min_contrast) = match kind {
+        PictureKind::Selfie => (MIN_INTER_EYE_SELFIE, MIN_CONTRAST_SELFIE),
+        PictureKind::Document if light.contrast < FADED => (MIN_INTER_EYE_FADED, MIN_CONTRAST_DOCUMENT),
+        PictureKind::Document => (MIN_INTER_EYE_DOCUMENT, MIN_CONTRAST_DOCUMENT),
     };
     let found = [
         inter_eye < min_inter_eye,
@@ -110,7 +115,7 @@ pub(crate) fn issues(measured: &FaceMeasurements, kind: PictureKind) -> Vec<Qual
         light.sharpness < MIN_SHARPNESS,
         light.mean < MIN_MEAN,
         light.mean > MAX_MEAN || light.burnt > MAX_BURNT,
-        light.contrast < MIN_CONTRAST,
+        light.contrast < min_contrast,
         selfie && pose.roll.abs() > MAX_ROLL,
         selfie && eye_openness < MIN_EYE_OPENNESS,
     ];
@@ -180,7 +185,7 @@ mod tests {
             ..GOOD
         };
         let light = |light| FaceMeasurements { light, ..GOOD };
-        let cases: [(FaceMeasurements, PictureKind, &[&str]); 14] = [
+        let cases: [(FaceMeasurements, PictureKind, &[&str]); 16] = [
             (GOOD, PictureKind::Selfie, &[]),
             (
                 FaceMeasurements {
@@ -201,6 +206,26 @@ mod tests {
             (
                 FaceMeasurements {
                     inter_eye: 20.0,
+                    ..GOOD
+                },
+                PictureKind::Document,
+                &["face-too-small"],
+            ),
+            (
+                FaceMeasurements {
+                    inter_eye: 26.0,
+                    ..GOOD
+                },
+                PictureKind::Document,
+                &[],
+            ),
+            (
+                FaceMeasurements {
+                    inter_eye: 26.0,
+                    light: Light {
+                        contrast: 11.0,
+                        ..GOOD.light
+                    },
                     ..GOOD
                 },
                 PictureKind::Document,

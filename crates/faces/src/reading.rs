@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::embedding::Embedding;
 use crate::mesh::Pose;
 use crate::quality::QualityIssue;
+use crate::texture::Texture;
 
 /// The centres of a face's eyes in picture pixels. Left and right are the person's own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,8 @@ pub struct Face {
     pub quality: Vec<QualityIssue>,
     /// The embedding for comparisons. Only the largest foreground faces have one.
     pub embedding: Option<Embedding>,
+    /// The texture, which tells a copy of a picture from a second picture. Faces with an embedding have one.
+    pub texture: Option<Texture>,
 }
 
 impl Face {

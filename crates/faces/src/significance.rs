@@ -8,7 +8,7 @@ pub(crate) const BACKGROUND_SIDE: f32 = 0.4;
 /// In a document, a smaller face within this distance of the main portrait is the same portrait printed
 /// again. Ghost images are faint, tinted and screened, so their distance is larger than that of a second
 /// photograph of the person.
-const GHOST_DISTANCE: f32 = 0.65;
+const GHOST_DISTANCE: f32 = 1.40;
 /// The largest side of a ghost image, relative to the portrait.
 const GHOST_SIDE: f32 = 1.0;
 
@@ -42,7 +42,7 @@ pub(crate) fn is_ghost(faces: &[FaceCandidate<'_>], index: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedding::EMBEDDING_LEN;
+    use crate::embedding::{EMBEDDING_LEN, ONE};
 
     #[test]
     fn small_faces_are_background() {
@@ -61,11 +61,11 @@ mod tests {
     #[test]
     fn a_repeated_portrait_is_a_ghost_and_another_person_is_not() {
         let face = |first: f32| {
-            let mut values = [0.0; EMBEDDING_LEN];
-            values[0] = first;
+            let mut values = [0; EMBEDDING_LEN];
+            values[0] = (first * ONE) as i16;
             Embedding::new("0123456789ab", values).expect("valid")
         };
-        let (portrait, ghost, stranger) = (face(0.0), face(0.5), face(0.9));
+        let (portrait, ghost, stranger) = (face(0.0), face(1.3), face(1.7));
         let seen = |side: f32, embedding| FaceCandidate {
             side,
             embedding: Some(embedding),

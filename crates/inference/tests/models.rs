@@ -18,8 +18,8 @@ fn every_model_takes_and_answers_the_documented_shapes() {
     for (name, expected) in [
         (ModelName::FaceDetector, vec![vec![1, 896, 17]]),
         (ModelName::FaceMesh, vec![vec![1, 1404], vec![1, 1]]),
-        (ModelName::FaceEmbedding, vec![vec![1, 128]]),
-        (ModelName::FaceFeatures, vec![vec![1, 1024]]),
+        (ModelName::DlibEmbedding, vec![vec![1, 128]]),
+        (ModelName::SfaceEmbedding, vec![vec![1, 128]]),
         (ModelName::TextDetector, vec![vec![1, 1, 320, 320]]),
         (ModelName::TextRecogniser, vec![vec![1, 40, 18_710]]),
     ] {
@@ -53,8 +53,8 @@ fn a_batch_answers_as_its_members_do() {
     for name in [
         ModelName::FaceDetector,
         ModelName::FaceMesh,
-        ModelName::FaceEmbedding,
-        ModelName::FaceFeatures,
+        ModelName::DlibEmbedding,
+        ModelName::SfaceEmbedding,
     ] {
         let one = name.nominal_shape();
         let size: usize = one.iter().product();
@@ -82,14 +82,14 @@ fn a_batch_answers_as_its_members_do() {
 #[test]
 fn threads_share_a_model_and_get_the_same_answer() {
     let models = models();
-    let shape = ModelName::FaceEmbedding.nominal_shape();
+    let shape = ModelName::DlibEmbedding.nominal_shape();
     let data: Vec<f32> = (0..shape.iter().product())
         .map(|i: usize| (i * 7 % 256) as f32)
         .collect();
     let run = || {
         models
             .run(
-                ModelName::FaceEmbedding,
+                ModelName::DlibEmbedding,
                 Input {
                     shape: &shape,
                     data: &data,

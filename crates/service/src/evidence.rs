@@ -10,7 +10,7 @@ use std::time::Instant;
 use documents::reading::{DocumentKind, DocumentReading, MrzWarning, PayloadKind, field};
 use documents::{ReadHints, Side as ReadSide};
 use engine_process::{DocumentPicture, EngineError, Stage, Timings};
-use faces::{COPY_DISTANCE, Embedding, LivenessOutcome, MATCH_SIMILARITY, REVIEW_SIMILARITY};
+use faces::{Embedding, Face, LivenessOutcome, MATCH_SIMILARITY, REVIEW_SIMILARITY};
 use imaging::DecodeError;
 use reference::DocumentType;
 use verification::evidence::{
@@ -95,7 +95,7 @@ pub fn gather_evidence(
     gathered.seen.documents = gathered.evidence.documents.iter().map(document_seen).collect();
     gathered.evidence.comparison = compared;
     gathered.evidence.selfie = selfie;
-    gathered.face = face;
+    gathered.face = face.and_then(|face| face.embedding);
     Ok(gathered)
 }
 
@@ -115,11 +115,11 @@ struct EvidenceGatherer<'a> {
 struct ProcessedSide {
     side: SideEvidence,
     reading: DocumentReading,
-    portrait: Option<Embedding>,
+    portrait: Option<Face>,
 }
 
 impl EvidenceGatherer<'_> {
-    fn selfie(&mut self) -> Result<(Option<SelfieEvidence>, Option<Embedding>), Problem> {
+    fn selfie(&mut self) -> Result<(Option<SelfieEvidence>, Option<Face>), Problem> {
         let Some(file) = self.file(FileField::Selfie)? else {
             return Ok((None, None));
         };
@@ -174,7 +174,7 @@ impl EvidenceGatherer<'_> {
     fn document(
         &mut self,
         document_type: DocumentType,
-        selfie: Option<&Embedding>,
+        selfie: Option<&Face>,
         settings: &Settings,
     ) -> Result<(DocumentEvidence, Vec<DocumentReading>), Problem> {
         let front = self.side(document_type, Side::Front)?;
@@ -184,12 +184,10 @@ impl EvidenceGatherer<'_> {
             .flatten()
             .map(|looked| &looked.reading)
             .collect();
-        let portrait_match = match (selfie, front.as_ref().and_then(|looked| looked.portrait.as_ref())) {
-            (Some(selfie), Some(portrait)) => {
-                self.resemblance.is_portrait |= faces::distance(selfie, portrait) <= COPY_DISTANCE;
-                Some(match_faces(selfie, portrait, settings))
-            }
-            _ => None,
+        let portrait = front.as_ref().and_then(|looked| looked.portrait.as_ref());
+        let portrait_match = match selfie.zip(portrait) {
+            Some((selfie, portrait)) => self.compare_faces(selfie, portrait, settings),
+            None => None,
         };
         let sides = match readings.as_slice() {
             [front, back] => comparison::sides(front, back),
@@ -213,6 +211,17 @@ impl EvidenceGatherer<'_> {
                 .map(|looked| looked.reading)
                 .collect(),
         ))
+    }
+
+    /// Compares the selfie's face with a document's portrait, and notes whether it is the portrait itself.
+    fn compare_faces(&mut self, selfie: &Face, portrait: &Face, settings: &Settings) -> Option<FaceMatch> {
+        let distance = faces::distance(selfie.embedding.as_ref()?, portrait.embedding.as_ref()?);
+        let texture = match (&selfie.texture, &portrait.texture) {
+            (Some(selfie), Some(portrait)) => selfie.correlation(portrait),
+            _ => 0.0,
+        };
+        self.resemblance.is_portrait |= faces::is_copy(distance, texture);
+        Some(judge_distance(distance, settings))
     }
 
     /// Processes one side of a document. For a PDF it uses the first page that shows a document.
@@ -336,8 +345,7 @@ fn process_picture(
         seen.add_faces(&faces, size);
         looked.side.faces = faces.significant().count();
         // A portrait of poor quality is not compared, because at such sizes strangers look alike.
-        let main = faces.main().filter(|face| face.is_usable());
-        looked.portrait = main.and_then(|face| face.embedding.clone());
+        looked.portrait = faces.main().filter(|face| face.is_usable()).cloned();
     }
     looked
 }
@@ -365,8 +373,8 @@ fn review_from(settings: &Settings) -> f32 {
         .map_or(REVIEW_SIMILARITY, |threshold| threshold as f32)
 }
 
-fn match_faces(selfie: &Embedding, portrait: &Embedding, settings: &Settings) -> FaceMatch {
-    let similarity = faces::similarity(faces::distance(selfie, portrait));
+fn judge_distance(distance: f32, settings: &Settings) -> FaceMatch {
+    let similarity = faces::similarity(distance);
     let verdict = match faces::MatchVerdict::at(similarity, match_from(settings), review_from(settings)) {
         faces::MatchVerdict::Match => MatchVerdict::Match,
         faces::MatchVerdict::Review => MatchVerdict::BelowThreshold,

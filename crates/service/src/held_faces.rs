@@ -234,7 +234,7 @@ mod tests {
     fn only_near_faces_that_are_not_shown_are_look_alikes() {
         let [own, near, shown, same] = [1, 2, 3, 4].map(Uuid::from_u128);
         let hit = |facemap, distance| Hit { facemap, distance };
-        let hits = [hit(same, 0.2), hit(own, 0.43), hit(near, 0.45), hit(shown, 0.46)];
+        let hits = [hit(same, 0.9), hit(own, 1.1), hit(near, 1.12), hit(shown, 1.15)];
         let known = [SimilarFace {
             facemap_id: shown,
             similarity: 85.0,

@@ -111,7 +111,9 @@ impl Reindexer {
                 .await
                 .map_err(Problem::internal)??;
             // A selfie that can no longer be decoded has no face.
-            let face = picture.ok().and_then(|picture| picture.usable_face().cloned());
+            let face = picture
+                .ok()
+                .and_then(|picture| picture.usable_face()?.embedding.clone());
             if face.is_some() {
                 return Ok(face);
             }

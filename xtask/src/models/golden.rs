@@ -27,8 +27,8 @@ pub(crate) fn check(models: &Models) -> Result<()> {
     for (name, scale, offset) in [
         (ModelName::FaceDetector, 1.0 / 127.5, -1.0),
         (ModelName::FaceMesh, 1.0 / 255.0, 0.0),
-        (ModelName::FaceFeatures, 1.0, 0.0),
-        (ModelName::FaceEmbedding, 1.0, 0.0),
+        (ModelName::DlibEmbedding, 1.0, 0.0),
+        (ModelName::SfaceEmbedding, 1.0, 0.0),
     ] {
         let shape = name.nominal_shape();
         let side = shape[2];

@@ -5,6 +5,7 @@
 /// An attribute of a node.
 pub(crate) enum Attribute<'a> {
     Int(i64),
+    Float(f32),
     Ints(&'a [i64]),
     Text(&'a str),
 }
@@ -71,6 +72,10 @@ impl Graph {
                             attribute.int(3, *int);
                             attribute.int(20, 2);
                         }
+                        Attribute::Float(float) => {
+                            attribute.float(2, *float);
+                            attribute.int(20, 1);
+                        }
                         Attribute::Text(text) => {
                             attribute.text(4, text);
                             attribute.int(20, 3);
@@ -136,6 +141,11 @@ impl Message {
     fn int(&mut self, field: u32, value: i64) {
         self.varint(u64::from(field) << 3);
         self.varint(value as u64);
+    }
+
+    fn float(&mut self, field: u32, value: f32) {
+        self.varint(u64::from(field) << 3 | 5);
+        self.0.extend_from_slice(&value.to_le_bytes());
     }
 
     fn bytes(&mut self, field: u32, bytes: &[u8]) {

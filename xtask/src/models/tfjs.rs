@@ -1,5 +1,5 @@
 //! Converts the TensorFlow.js graphs of `@vladmandic/human` to ONNX. It supports only the operators of these
-//! three graphs, and converts only the nodes that the outputs need.
+//! two graphs, and converts only the nodes that the outputs need.
 //!
 //! TensorFlow has channels as the last dimension, ONNX before height and width. The input is transposed once,
 //! and values are transposed back before they are reshaped.
@@ -36,14 +36,6 @@ pub(crate) fn face_mesh(graph: &Path) -> Result<Vec<u8>> {
         let value = converter.value(output)?;
         converter.graph.output(&value);
     }
-    Ok(converter.graph.finish())
-}
-
-/// Converts FaceRes up to its descriptor, without age and gender.
-pub(crate) fn face_features(graph: &Path) -> Result<Vec<u8>> {
-    let mut converter = Converter::open(graph, 224)?;
-    let value = converter.value("global_pooling/Mean")?;
-    converter.graph.output(&value);
     Ok(converter.graph.finish())
 }
 

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Args;
-use faces::{Embedding, FaceEngine, FaceReading, MATCH_SIMILARITY, PictureKind, distance, similarity};
+use faces::{Embedding, Face, FaceEngine, FaceReading, MATCH_SIMILARITY, PictureKind, distance, similarity};
 use imaging::{Limits, Picture};
 use serde_json::{Value, json};
 
+use super::det::{self, Curve};
 use super::figures::{Report, rounded, share, tar_at_far, upper_limit};
 use super::files::pictures_below;
+use super::portraits::{self, Print};
 use crate::cli::engines::ModelsArg;
 use crate::cli::errors::Unusable;
 
@@ -22,6 +25,16 @@ pub(super) struct Faces {
     /// only checked for errors.
     #[arg(long)]
     counts: Option<PathBuf>,
+    /// Also print each picture as a document's portrait (well, worn, and with a coarse screen), photograph it, and
+    /// compare it with the person's other pictures.
+    #[arg(long, requires = "folder")]
+    portraits: bool,
+    /// Keep the pictures of printed portraits in this folder.
+    #[arg(long, requires = "portraits")]
+    keep: Option<PathBuf>,
+    /// Write the DET curves of all comparisons to this SVG file.
+    #[arg(long, requires = "folder")]
+    det: Option<PathBuf>,
     #[command(flatten)]
     models: ModelsArg,
 }
@@ -34,7 +47,7 @@ impl Faces {
         let engine = FaceEngine::new(self.models.open()?);
         let mut report = Report::new();
         if let Some(folder) = &self.folder {
-            report.insert("comparisons".into(), comparisons(&engine, folder)?);
+            self.compare(&engine, folder, &mut report)?;
         }
         if let Some(folder) = &self.counts {
             report.insert("counts".into(), counts(&engine, folder)?);
@@ -58,26 +71,148 @@ pub(super) fn analyse_faces(
     Ok((picture, reading))
 }
 
-fn comparisons(engine: &FaceEngine, folder: &Path) -> anyhow::Result<Value> {
-    let mut people: BTreeMap<PathBuf, Vec<Embedding>> = BTreeMap::new();
-    let (mut pictures, mut without_face) = (0, Vec::new());
+/// A person's picture with its face.
+struct Photograph {
+    person: PathBuf,
+    file: PathBuf,
+    face: Face,
+    embedding: Embedding,
+}
+
+/// The pictures of a folder of people, and the names of those without a face.
+fn photographs(engine: &FaceEngine, folder: &Path) -> anyhow::Result<(Vec<Photograph>, Vec<Value>)> {
+    let (mut found, mut without_face) = (Vec::new(), Vec::new());
     for file in pictures_below(folder)? {
-        pictures += 1;
         let face = analyse_faces(engine, &file)
             .ok()
-            .and_then(|(_, reading)| reading.main().and_then(|face| face.embedding.clone()));
-        match (face, file.parent()) {
-            (Some(face), Some(person)) => people.entry(person.to_owned()).or_default().push(face),
+            .and_then(|(_, reading)| reading.main().cloned());
+        let embedding = face.as_ref().and_then(|face| face.embedding.clone());
+        match (face, embedding, file.parent()) {
+            (Some(face), Some(embedding), Some(person)) => found.push(Photograph {
+                person: person.to_owned(),
+                face,
+                embedding,
+                file,
+            }),
             _ => without_face.push(json!(file.strip_prefix(folder).unwrap_or(&file))),
         }
     }
-    let people: Vec<Vec<Embedding>> = people.into_values().collect();
-    let (genuine, impostor) = pairs(&people);
-    let mut report = json!({"people": people.len(), "pictures": pictures, "withoutFace": without_face});
-    if let (Some(report), Value::Object(figures)) = (report.as_object_mut(), verdicts(&genuine, &impostor)) {
-        report.extend(figures);
+    Ok((found, without_face))
+}
+
+/// A name for a section, with the distances within and between people.
+type Distances = (String, Vec<f32>, Vec<f32>);
+
+impl Faces {
+    /// Compares the pictures of a folder of people, and writes the DET curves.
+    fn compare(&self, engine: &FaceEngine, folder: &Path, report: &mut Report) -> anyhow::Result<()> {
+        let (photographs, without_face) = photographs(engine, folder)?;
+        let mut people: BTreeMap<&Path, Vec<Embedding>> = BTreeMap::new();
+        for photograph in &photographs {
+            let faces = people.entry(&photograph.person).or_default();
+            faces.push(photograph.embedding.clone());
+        }
+        let people: Vec<Vec<Embedding>> = people.into_values().collect();
+        let (genuine, impostor) = pairs(&people);
+        let mut figures = json!({
+            "people": people.len(),
+            "pictures": photographs.len() + without_face.len(),
+            "withoutFace": without_face,
+        });
+        if let (Some(report), Value::Object(figures)) =
+            (figures.as_object_mut(), verdicts(&genuine, &impostor))
+        {
+            report.extend(figures);
+        }
+        report.insert("comparisons".into(), figures);
+        let mut curves: Vec<Distances> = vec![("photographs".into(), genuine, impostor)];
+        if self.portraits {
+            for print in Print::ALL {
+                curves.push(compare_portraits(
+                    engine,
+                    &photographs,
+                    print,
+                    self.keep.as_deref(),
+                    report,
+                )?);
+            }
+        }
+        if let Some(file) = &self.det {
+            let curves: Vec<Curve<'_>> = curves
+                .iter()
+                .map(|(name, genuine, impostor)| Curve {
+                    name,
+                    genuine,
+                    impostor,
+                })
+                .collect();
+            std::fs::write(file, det::svg(&curves))
+                .with_context(|| format!("{} cannot be written", file.display()))?;
+        }
+        Ok(())
     }
-    Ok(report)
+}
+
+/// Compares every picture's printed portrait with the person's other pictures and with those of other people.
+///
+/// An honest person is refused if the portrait has no usable face, or is beyond the default threshold.
+fn compare_portraits(
+    engine: &FaceEngine,
+    photographs: &[Photograph],
+    print: Print,
+    keep: Option<&Path>,
+    report: &mut Report,
+) -> anyhow::Result<Distances> {
+    let (mut genuine, mut impostor, mut honest) = (Vec::new(), Vec::new(), 0);
+    let mut unusable = 0;
+    for (number, shown) in photographs.iter().enumerate() {
+        let others = photographs.iter().filter(|other| other.file != shown.file);
+        let of_person = others
+            .clone()
+            .filter(|other| other.person == shown.person)
+            .count() as u64;
+        honest += of_person;
+        let picture = imaging::decode(&std::fs::read(&shown.file)?, &Limits::default())?.picture;
+        let document = portraits::photographed(&picture, &shown.face, print, number as u64)?;
+        if let Some(folder) = keep {
+            let file = folder.join(format!("{number:04}-{}.jpg", print.as_str()));
+            std::fs::write(&file, &document)
+                .with_context(|| format!("{} cannot be written", file.display()))?;
+        }
+        let document = imaging::decode(&document, &Limits::default())?.picture;
+        let reading = engine.analyse(&document, PictureKind::Document)?;
+        let portrait = reading.main().filter(|face| face.is_usable());
+        let Some(portrait) = portrait.and_then(|face| face.embedding.as_ref()) else {
+            unusable += 1;
+            continue;
+        };
+        for other in others {
+            let list = if other.person == shown.person {
+                &mut genuine
+            } else {
+                &mut impostor
+            };
+            list.push(distance(portrait, &other.embedding));
+        }
+    }
+    let accepted = genuine
+        .iter()
+        .filter(|distance| similarity(**distance) >= MATCH_SIMILARITY);
+    let refused = honest - accepted.count() as u64;
+    let mut figures = json!({
+        "portraits": photographs.len(),
+        "withoutUsableFace": unusable,
+        "honestPairs": honest,
+        "refusedHonest": refused,
+        "refusedHonestRate": rounded(share(refused, honest)),
+        "refusedHonestRateAtMost": rounded(upper_limit(refused, honest)),
+    });
+    if let (Some(all), Value::Object(verdicts)) = (figures.as_object_mut(), verdicts(&genuine, &impostor)) {
+        all.extend(verdicts);
+    }
+    let name = format!("portraits {}", print.as_str());
+    report.insert(name.clone(), figures);
+    Ok((name, genuine, impostor))
 }
 
 /// The distances of all genuine pairs, and of all impostor pairs.
@@ -181,8 +316,8 @@ mod tests {
     #[test]
     fn pairs_are_made_within_and_between_people() {
         let face = |at: usize| {
-            let mut values = [0.0; faces::EMBEDDING_LEN];
-            values[at] = 1.0;
+            let mut values = [0; faces::EMBEDDING_LEN];
+            values[at] = 16_384;
             Embedding::new("test-version", values).unwrap()
         };
         let people = vec![

@@ -2,11 +2,13 @@
 //! with `--json`, one object. It sends and stores nothing, and no figure depends on an earlier run.
 
 mod addresses;
+mod det;
 mod documents;
 mod faces;
 mod figures;
 mod files;
 mod liveness;
+mod portraits;
 mod sanctions;
 mod scores;
 

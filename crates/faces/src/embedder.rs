@@ -1,0 +1,59 @@
+//! Runs the two embedding networks on a face: SFace and dlib's. Their embeddings err on different faces, so
+//! that both together separate people better than either.
+//!
+//! What each network computes is a mean over the face and its mirror image, which reduces the effects of pose and
+//! light.
+
+use imaging::Picture;
+use inference::{Input, ModelName, Models};
+
+use crate::align::{dlib_chip, sface_chip};
+use crate::embedding::{Embedding, NETWORK_LEN};
+use crate::error::FaceError;
+use crate::mesh::Mesh;
+use crate::restore::restored;
+
+/// The views of a face: its chip, and the chip's mirror image.
+const VIEWS: usize = 2;
+
+/// The embedding of a face, or `None` if the points of its mesh coincide.
+pub(crate) fn embed(
+    models: &Models,
+    version: &str,
+    picture: &Picture,
+    mesh: &Mesh,
+) -> Result<Option<Embedding>, FaceError> {
+    let (Some(sface), Some(dlib)) = (sface_chip(picture, mesh), dlib_chip(picture, mesh)) else {
+        return Ok(None);
+    };
+    let sface = run(models, ModelName::SfaceEmbedding, &restored(&sface))?;
+    let dlib = run(models, ModelName::DlibEmbedding, &restored(&dlib))?;
+    Embedding::of_networks(version, &sface, &dlib)
+        .map(Some)
+        .map_err(|_| FaceError::UnexpectedAnswer(ModelName::SfaceEmbedding.as_str()))
+}
+
+/// What a network computes for a chip: the mean over its views.
+fn run(models: &Models, network: ModelName, chip: &Picture) -> Result<[f32; NETWORK_LEN], FaceError> {
+    let (width, height) = (chip.width as usize, chip.height as usize);
+    let mut data = Vec::with_capacity(VIEWS * 3 * width * height);
+    for view in [chip, &chip.mirrored()] {
+        for channel in 0..3 {
+            let values = view.pixels.iter().skip(channel).step_by(3);
+            data.extend(values.map(|&value| f32::from(value)));
+        }
+    }
+    let shape = [VIEWS, 3, height, width];
+    let input = Input {
+        shape: &shape,
+        data: &data,
+    };
+    let answer = models.run(network, input)?;
+    let views = answer
+        .first()
+        .map(|tensor| tensor.data.as_chunks::<NETWORK_LEN>());
+    match views {
+        Some(([plain, mirrored], [])) => Ok(std::array::from_fn(|at| f32::midpoint(plain[at], mirrored[at]))),
+        _ => Err(FaceError::UnexpectedAnswer(network.as_str())),
+    }
+}
