@@ -8,6 +8,7 @@ use imaging::{Homography, Limits, Picture, Point};
 use inference::{Input, Manifest, ModelName, Models};
 
 use super::camera::{self, Random};
+use super::moment::Moment;
 
 /// A face in a sample photograph: the photograph's number, then the centres of the eye on its left and on its
 /// right. All have 68 px or more between the eyes, and all are different people.
@@ -61,6 +62,8 @@ pub(crate) struct View {
     pub(crate) eyes_at: [f32; 2],
     /// The head's rotation about its vertical axis and its nod, in degrees.
     pub(crate) turn: [f32; 2],
+    /// Another moment than the photograph's; `None` draws the photograph's own.
+    pub(crate) moment: Option<Moment>,
     /// The colour of the wall behind the sitter; `None` retains the photograph's background.
     pub(crate) wall: Option<[u8; 3]>,
 }
@@ -167,7 +170,14 @@ impl Sitter<'_> {
     /// Draws a view with light and noise. The same seed gives the same pixels.
     pub(crate) fn picture(&self, view: &View, seed: u64) -> Picture {
         let mut random = Random(seed);
-        let sharp = self.resample(view);
+        let mut sharp = self.resample(view);
+        if let Some(moment) = &view.moment {
+            let eyes = [
+                view.eyes_at[0] * view.width as f32,
+                view.eyes_at[1] * view.height as f32,
+            ];
+            moment.apply(&mut sharp, eyes, view.eye_distance);
+        }
         let mut picture = match view.wall {
             Some(wall) => self.before_wall(&sharp, view, wall),
             None => sharp,
@@ -183,7 +193,7 @@ impl Sitter<'_> {
 
     /// The photograph resampled for this view, with the head turned.
     fn resample(&self, view: &View) -> Picture {
-        let moves = self.moves(view.turn);
+        let moves = self.moves(view);
         let (columns, rows) = (view.width as usize / CELL + 2, view.height as usize / CELL + 2);
         let nodes: Vec<Point> = (0..columns * rows)
             .map(|node| {
@@ -259,8 +269,9 @@ impl Sitter<'_> {
         Point::new(x - sum[0] / weights, y - sum[1] / weights)
     }
 
-    /// The position of each mesh point after the head's turn, with its displacement.
-    fn moves(&self, [turn, nod]: [f32; 2]) -> Vec<([f32; 2], [f32; 2])> {
+    /// The position of each mesh point after the head's turn and the change of expression, with its displacement.
+    fn moves(&self, view: &View) -> Vec<([f32; 2], [f32; 2])> {
+        let [turn, nod] = view.turn;
         let count = self.mesh.len() as f32;
         let centre: [f32; 3] =
             std::array::from_fn(|axis| self.mesh.iter().map(|point| point[axis]).sum::<f32>() / count);
@@ -271,8 +282,16 @@ impl Sitter<'_> {
             .map(|point| {
                 let [dx, dy, z] = std::array::from_fn(|axis| point[axis] - centre[axis]);
                 let (x, y) = (cos * dx + sin * dy, cos * dy - sin * dx);
-                let by_x = x * (turn.cos() - 1.0) - z * turn.sin();
-                let by_y = y * (nod.cos() - 1.0) - z * nod.sin();
+                let [shift_x, shift_y] = view.moment.as_ref().map_or([0.0; 2], |moment| {
+                    let [dx, dy] = [point[0] - self.eyes.x, point[1] - self.eyes.y];
+                    let place =
+                        [cos * dx + sin * dy, cos * dy - sin * dx].map(|value| value / self.eye_distance);
+                    moment
+                        .displacement(place[0], place[1])
+                        .map(|value| value * self.eye_distance)
+                });
+                let by_x = x * (turn.cos() - 1.0) - z * turn.sin() + shift_x;
+                let by_y = y * (nod.cos() - 1.0) - z * nod.sin() + shift_y;
                 let by = [cos * by_x - sin * by_y, sin * by_x + cos * by_y];
                 ([point[0] + by[0], point[1] + by[1]], by)
             })

@@ -18,6 +18,7 @@ use super::canvas::Fonts;
 use super::cast::further_person;
 use super::documents::{self, PORTRAIT};
 use super::face::{Studio, View};
+use super::moment::Moment;
 use super::mrz;
 
 /// The smallest distance between the eyes of a usable face, in pixels. A selfie needs more, so smaller faces
@@ -168,6 +169,7 @@ fn render(number: usize, found: &Found, studio: &Studio, fonts: &Fonts, out: &Pa
             eye_distance: 96.0,
             eyes_at: [0.5, 0.44],
             turn: [0.0, 0.0],
+            moment: None,
             wall: Some([214, 216, 222]),
         },
         seed,
@@ -182,6 +184,7 @@ fn render(number: usize, found: &Found, studio: &Studio, fonts: &Fonts, out: &Pa
             eye_distance,
             eyes_at: [0.49, 0.42],
             turn: sitter.towards_camera(10.0, 3.0),
+            moment: Some(Moment::new(seed + 30)),
             wall: Some([186, 178, 164]),
         },
         seed + 20,

@@ -10,6 +10,7 @@ mod documents;
 mod face;
 pub(crate) mod gallery;
 mod licence;
+mod moment;
 mod mrz;
 mod order;
 mod person;
@@ -43,7 +44,7 @@ struct Specimen {
 const RECIPE_FILE: &str = ".recipe";
 
 /// All inputs of the specimens, except the models.
-const SOURCES: [&[u8]; 10] = [
+const SOURCES: [&[u8]; 11] = [
     include_bytes!("camera.rs"),
     include_bytes!("canvas.rs"),
     include_bytes!("cast.rs"),
@@ -51,6 +52,7 @@ const SOURCES: [&[u8]; 10] = [
     include_bytes!("face.rs"),
     include_bytes!("licence.rs"),
     include_bytes!("mod.rs"),
+    include_bytes!("moment.rs"),
     include_bytes!("mrz.rs"),
     include_bytes!("order.rs"),
     include_bytes!("person.rs"),

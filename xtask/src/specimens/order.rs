@@ -10,7 +10,9 @@ use super::{
     cast::{Fault, SPECIMEN_SPECS, SpecimenDocument, SpecimenSpec, UNPROVEN_HOLDER, day, person},
     documents::{self, PORTRAIT},
     face::{Studio, View},
-    licence, mrz,
+    licence,
+    moment::Moment,
+    mrz,
     person::Person,
 };
 
@@ -134,6 +136,7 @@ impl SpecimenSpec {
             eye_distance: 96.0,
             eyes_at: [0.5, 0.44],
             turn: [0.0, 0.0],
+            moment: None,
             wall: Some([214, 216, 222]),
         };
         Ok(sitter.picture(&view, self.seed() + 10))
@@ -152,7 +155,7 @@ impl SpecimenSpec {
             // This sitter's attempts all fail.
             Fault::OtherSelfie => 10,
             // This sitter is among those most similar to the holder.
-            Fault::UnlikeSelfie => 18,
+            Fault::UnlikeSelfie => 17,
             _ => self.person,
         };
         let sitter = studio.sitter(shown)?;
@@ -161,7 +164,8 @@ impl SpecimenSpec {
             height: 960,
             eye_distance,
             eyes_at,
-            turn: sitter.towards_camera(8.0 + (self.person * 3 % 7) as f32, 3.0),
+            turn: sitter.towards_camera(8.0 + (shown * 3 % 7) as f32, 3.0),
+            moment: Some(Moment::new(self.seed() + 31)),
             wall: Some(wall),
         };
         let seed = self.seed() + 20;
