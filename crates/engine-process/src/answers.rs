@@ -183,6 +183,7 @@ impl Plausible for FaceReading {
                         .embedding
                         .as_ref()
                         .is_none_or(|embedding| embedding.version() == bounds.face_model)
+                    && face.embedding.is_some() == face.texture.is_some()
             })
     }
 }

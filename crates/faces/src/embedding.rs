@@ -99,10 +99,14 @@ impl Embedding {
     /// Reads the format of [`Embedding::to_bytes`].
     ///
     /// # Errors
-    /// Fails if the bytes are no embedding.
+    /// Fails if the bytes are no embedding, or one of the earlier format: 128 floats after a version of hexadecimal
+    /// digits alone, which has the same length.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidEmbedding> {
         let (version, rest) = bytes.split_at_checked(VERSION_BYTES).ok_or(InvalidEmbedding)?;
         let version = str::from_utf8(version).map_err(|_| InvalidEmbedding)?;
+        if version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(InvalidEmbedding);
+        }
         let (numbers, surplus) = rest.as_chunks::<2>();
         let values = numbers
             .iter()
@@ -184,13 +188,13 @@ mod tests {
 
     #[test]
     fn distance_is_euclidean_within_a_model_and_infinite_across() {
-        let (a, b) = (embedding("0123456789ab", 0), embedding("0123456789ab", 1024));
+        let (a, b) = (embedding("0123456789ar", 0), embedding("0123456789ar", 1024));
         assert!((distance(&a, &b) - 1.0).abs() < 1e-6);
         assert_eq!(distance(&a, &a), 0.0);
         assert_eq!(distance(&a, &embedding("ba9876543210", 0)), f32::INFINITY);
         let far = [
-            embedding("0123456789ab", i16::MIN),
-            embedding("0123456789ab", i16::MAX),
+            embedding("0123456789ar", i16::MIN),
+            embedding("0123456789ar", i16::MAX),
         ];
         assert!((distance(&far[0], &far[1]) - 64.0).abs() < 0.01);
     }
@@ -199,23 +203,23 @@ mod tests {
     fn the_networks_are_joined_by_direction_and_weight() {
         let (mut sface, mut dlib) = ([0.0; NETWORK_LEN], [0.0; NETWORK_LEN]);
         (sface[3], sface[4], dlib[0]) = (6.0, 8.0, -0.5);
-        let joined = Embedding::of_networks("0123456789ab", &sface, &dlib).expect("valid");
+        let joined = Embedding::of_networks("0123456789ar", &sface, &dlib).expect("valid");
         let value = |at: usize| f32::from(joined.values()[at]) / ONE;
         for (at, expected) in [(2, 0.0), (3, 0.6), (4, 0.8), (NETWORK_LEN, -0.5 * DLIB_WEIGHT)] {
             assert!((value(at) - expected).abs() < 1e-4, "{at}");
         }
         for bad in [0.0, f32::NAN, f32::INFINITY] {
             assert!(
-                Embedding::of_networks("0123456789ab", &[bad; NETWORK_LEN], &dlib).is_err(),
+                Embedding::of_networks("0123456789ar", &[bad; NETWORK_LEN], &dlib).is_err(),
                 "{bad}"
             );
         }
-        assert!(Embedding::of_networks("0123456789ab", &sface, &[f32::NAN; NETWORK_LEN]).is_err());
+        assert!(Embedding::of_networks("0123456789ar", &sface, &[f32::NAN; NETWORK_LEN]).is_err());
     }
 
     #[test]
     fn bytes_and_json_round_trip_and_nothing_else_is_accepted() {
-        let face = embedding("0123456789ab", 4096);
+        let face = embedding("0123456789ar", 4096);
         assert_eq!(Embedding::from_bytes(&face.to_bytes()), Ok(face.clone()));
         let json = serde_json::to_string(&face).expect("serialises");
         assert_eq!(serde_json::from_str::<Embedding>(&json).expect("parses"), face);
@@ -223,8 +227,15 @@ mod tests {
         assert!(Embedding::from_bytes(&bytes[..EMBEDDING_BYTES - 1]).is_err());
         assert!(Embedding::from_bytes(&[&bytes[..], &[0; 2]].concat()).is_err());
         assert!(Embedding::new("short", [0; EMBEDDING_LEN]).is_err());
+        let floats = [0.1_f32; 128].map(f32::to_le_bytes).concat();
+        let earlier = [&b"0123456789ab"[..], &floats].concat();
+        assert_eq!(earlier.len(), EMBEDDING_BYTES);
+        assert!(
+            Embedding::from_bytes(&earlier).is_err(),
+            "the format before this one"
+        );
         for values in ["[1]", "[40000]", "[0.5]"] {
-            let text = format!(r#"{{"version":"0123456789ab","values":{values}}}"#);
+            let text = format!(r#"{{"version":"0123456789ar","values":{values}}}"#);
             assert!(serde_json::from_str::<Embedding>(&text).is_err(), "{values}");
         }
     }
@@ -232,8 +243,8 @@ mod tests {
     #[test]
     fn debug_shows_no_numbers() {
         assert_eq!(
-            format!("{:?}", embedding("0123456789ab", 7)),
-            "Embedding(0123456789ab)"
+            format!("{:?}", embedding("0123456789ar", 7)),
+            "Embedding(0123456789ar)"
         );
     }
 

@@ -25,12 +25,9 @@ const MAX_EMBEDDED: usize = 16;
 const WIDE_MARGIN: f32 = 0.6;
 /// Further margins if no face was found, for tiny pictures that a face fills.
 const WIDER_MARGINS: [f32; 2] = [1.2, 2.0];
-/// One hexadecimal digit that changes whenever faces are cut out or their views are averaged in another way.
-const RECIPE: char = '2';
-/// The score from which a detection is certainly a face in the orientation that it has.
-const CLEAR_SCORE: f32 = 0.85;
-/// The sides of a face, as shares of the picture's, that the detector finds as well without a margin.
-const CLEAR_SIDES: std::ops::RangeInclusive<f32> = 0.15..=0.55;
+/// A letter that changes whenever faces are cut out or their views are averaged in another way. It is no hexadecimal
+/// digit, by which this format is told from an earlier one.
+const RECIPE: char = 'r';
 /// Sides of tiles as shares of the picture's shorter side.
 const TILES: [f32; 2] = [0.7, 0.45];
 
@@ -96,14 +93,8 @@ impl FaceEngine {
     fn detections(&self, picture: &Picture, kind: PictureKind) -> Result<Vec<Detection>, FaceError> {
         let search = Search::new(&self.models, picture);
         let mut found = search.frame(0, 0.0)?;
-        let (width, height) = (picture.width as f32, picture.height as f32);
-        if !found.iter().any(|face| face.is_clear(width.max(height))) {
-            found.extend(search.frame(0, WIDE_MARGIN)?);
-        }
-        // A document with a clear upright face lies upright.
-        let is_upright = |face: &Detection| face.score >= CLEAR_SCORE && quarter_turns(face.angle) == 0;
-        let turns = kind == PictureKind::Document && !found.iter().any(is_upright);
-        if turns || found.is_empty() {
+        found.extend(search.frame(0, WIDE_MARGIN)?);
+        if kind == PictureKind::Document || found.is_empty() {
             for turn in 1..4 {
                 found.extend(search.frame(turn, 0.0)?);
             }
@@ -111,6 +102,7 @@ impl FaceEngine {
         // Smaller tiles are searched until no significant face can be too small to detect.
         let largest = found.iter().map(|detection| detection.side).fold(0.0, f32::max);
         let counts = BACKGROUND_SIDE * largest;
+        let (width, height) = (picture.width as f32, picture.height as f32);
         // A document has one orientation, which the best face found gives.
         let best = found.iter().max_by(|a, b| a.score.total_cmp(&b.score));
         let turn = best.map_or(0, |face| quarter_turns(face.angle));
@@ -206,7 +198,7 @@ impl FaceEngine {
     }
 }
 
-/// Six digits of SFace's weights, five of dlib's, and the recipe.
+/// Six digits of SFace's weights, five of dlib's, and the recipe. The mesh's weights are not in it.
 fn embedding_version(models: &Models) -> String {
     let (sface, dlib) = (
         models.version(ModelName::SfaceEmbedding),
@@ -234,13 +226,6 @@ impl ConfirmedFace {
         let [a, b] = smaller.mesh.eyes();
         let (x, y) = ((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
         (left..right).contains(&x) && (top..bottom).contains(&y)
-    }
-}
-
-impl Detection {
-    /// Whether a search with a margin would find this face no better, in a picture whose longer side is `longest`.
-    fn is_clear(&self, longest: f32) -> bool {
-        self.score >= CLEAR_SCORE && CLEAR_SIDES.contains(&(self.side / longest))
     }
 }
 

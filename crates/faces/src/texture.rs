@@ -1,8 +1,7 @@
-//! The texture of a face: its light and dark details after alignment. Two pictures of one moment have the same texture,
-//! whatever was done to the second one; two photographs of one person do not.
+//! The texture of a face: its light and dark details after alignment. A copy of a picture mostly keeps the texture;
+//! two photographs of one person have different ones. See `similarity` for how far that was measured.
 //!
-//! A texture says nothing about who a person is: it only tells a copy from a second photograph. It is personal data
-//! all the same, so `Debug` omits the numbers.
+//! A texture tells copies, not people. It is personal data all the same, so `Debug` omits the numbers.
 
 use imaging::{Luma, Picture};
 use serde::{Deserialize, Serialize};

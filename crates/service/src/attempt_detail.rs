@@ -17,7 +17,7 @@ use verification::hold::Hold;
 use verification::names::ScreenedName;
 use verification::screening::ScreeningHit;
 
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 
 /// The maximum number of recorded text lines per picture.
 const MOST_LINES: usize = 120;
@@ -134,10 +134,20 @@ impl From<&Embedding> for HeldFace {
 
 impl HeldFace {
     /// The embedding.
+    ///
+    /// # Errors
+    /// A conflict if an earlier version stored it in a format that can no longer be compared.
     pub(crate) fn embedding(&self) -> Result<Embedding, Problem> {
         let bytes = hex::decode(&self.0).map_err(Problem::internal)?;
-        Embedding::from_bytes(&bytes).map_err(Problem::internal)
+        Embedding::from_bytes(&bytes).map_err(|_| face_outdated())
     }
+}
+
+/// The face of an attempt was read by another model than the known faces.
+pub(crate) fn face_outdated() -> Problem {
+    let text = "The face model was replaced after this attempt, so its face cannot be compared with the known ones. Decline the \
+                attempt and ask the applicant to verify again.";
+    Problem::new(Kind::Conflict, text).named("face_outdated")
 }
 
 /// A known person with a similar face.

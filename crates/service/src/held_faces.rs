@@ -6,7 +6,7 @@
 //! contains the embedding. The approval runs the identification that the attempt did not, inside the
 //! account's serial step. `verification` decides what is held.
 
-use faces::{Hit, Identification};
+use faces::{Embedding, Hit, Identification};
 use store::attempts::{self, Attempt};
 use store::{Db, Scope, Tx, people};
 use tokio::sync::OwnedMutexGuard;
@@ -15,7 +15,7 @@ use verification::hold::FaceProof;
 use verification::identity::SubmissionScope;
 use verification::status::AttemptStatus;
 
-use super::attempt_detail::{Detail, SimilarFace};
+use super::attempt_detail::{Detail, SimilarFace, face_outdated};
 use super::face_replicas::{FaceReplicas, Replica};
 use super::identify::{Applicant, identify};
 use super::names;
@@ -99,14 +99,10 @@ pub async fn prove(
         return Ok(attempt.clone());
     };
     let face = held.embedding()?;
-    // A face can only be compared with those that the same model read.
-    if !store::faces::outdated_people(tx, scope, face.version())
-        .await?
-        .is_empty()
-    {
-        let text = "The face model was replaced after this attempt, so its face cannot be compared with the known ones. Decline the \
-                    attempt and ask the applicant to verify again.";
-        return Err(Problem::new(Kind::Conflict, text).named("face_outdated"));
+    // A face can only be compared with those that the same model read. Faces of an earlier model that could not be
+    // embedded again are left out, as at submission.
+    if !is_of_newest_model(tx, scope, &face).await? {
+        return Err(face_outdated());
     }
     let replica = replica.ok_or_else(|| Problem::internal("a held face without a replica to search"))?;
     let before = store::faces::sequence(tx, scope).await?;
@@ -151,6 +147,16 @@ pub async fn prove(
         detail.bound_face = Some(held);
     }
     save(tx, scope, attempt, &detail).await
+}
+
+/// Whether the account's newest face was read by the same model; true if it has none.
+async fn is_of_newest_model(tx: &mut Tx, scope: Scope, face: &Embedding) -> Result<bool, Problem> {
+    /// Erasures among the newest changes are passed over, up to so many.
+    const NEWEST: i64 = 1_000;
+    let newest = store::faces::sequence(tx, scope).await?;
+    let changes = store::faces::list_after(tx, scope, newest - NEWEST, NEWEST).await?;
+    let newest = changes.iter().rev().find(|change| change.embedding.is_some());
+    Ok(newest.is_none_or(|change| change.model == face.version()))
 }
 
 async fn save(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &Detail) -> Result<Attempt, Problem> {
