@@ -66,10 +66,12 @@ pub(super) fn svg(curves: &[Curve<'_>]) -> String {
                 down(false_non_matches.log10())
             );
         }
+        // Without a curve, every pair of one person is nearer than every pair of two people.
+        let remark = if path.is_empty() { " (no overlap)" } else { "" };
         let y = EDGE + 16.0 * (number as f64 + 1.0);
         lines.push(format!(
             r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="2"/>
-<text x="{:.1}" y="{y:.1}" fill="{colour}" text-anchor="end">{}</text>"#,
+<text x="{:.1}" y="{y:.1}" fill="{colour}" text-anchor="end">{}{remark}</text>"#,
             WIDTH - EDGE - 8.0,
             escaped(curve.name),
         ));

@@ -2,8 +2,8 @@
 //! screen, on a card, and photographed by a phone. `bonafide eval faces --portraits` compares the result with other
 //! photographs of the person.
 //!
-//! It writes no file, and the same photograph always gives the same pictures. The thresholds of the matcher were not
-//! chosen on its pictures.
+//! It writes no file, and the same photograph always gives the same pictures. The matcher's threshold was chosen on
+//! the pictures of another renderer.
 
 use std::f32::consts::TAU;
 
