@@ -6,6 +6,7 @@
 //! day is an argument, and findings are plain data. Start reading at [`judge`].
 
 pub mod applicant_info;
+pub mod challenge;
 pub mod codes;
 pub mod consequences;
 pub mod dates;

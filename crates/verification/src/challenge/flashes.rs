@@ -1,0 +1,228 @@
+//! Whether the face reflected the colours that the screen showed.
+//!
+//! The light of the screen falls on the face and hardly on the background. What is measured is the face's
+//! chromaticity (each channel's share), from which slow changes are removed, and that of the background, which
+//! carries the camera's white balance. It is correlated with the code at several delays, since screens and
+//! cameras take time. A room that outshines the screen leaves no signal, which proves nothing either way.
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::Colour;
+
+/// A frame during the flashes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct FlashSample {
+    /// When it arrived, in ms.
+    pub(super) at_ms: i64,
+    /// The colour that the page showed.
+    pub(super) colour: Colour,
+    /// Mean of the face in linear light.
+    pub(super) face: [f32; 3],
+    /// Mean of the background.
+    pub(super) background: [f32; 3],
+}
+
+/// What the flashes showed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FlashFigures {
+    /// Correlation of the face's colour with the code, −1 to 1, at the best delay.
+    pub correlation: f32,
+    /// The change of the face's chromaticity that the code explains, as a share.
+    pub amplitude: f32,
+    /// Standard deviation of the face's chromaticity, as a share.
+    pub deviation: f32,
+    /// The delay, in frames.
+    pub delay: usize,
+}
+
+/// What follows from the flashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum FlashVerdict {
+    /// The face reflected the code.
+    Reflected,
+    /// No light of the screen can be seen.
+    NoSignal,
+    /// The face's colour changed strongly, but not as the screen did.
+    Another,
+}
+
+/// Delays that are tried, in frames.
+const DELAYS: usize = 5;
+/// The least frames.
+const MIN_SAMPLES: usize = 18;
+/// From this correlation the code was reflected.
+pub(super) const REFLECTED: f32 = 0.7;
+/// Below this correlation a strong change is another code's.
+pub(super) const ANOTHER: f32 = 0.35;
+/// The least change that a camera's noise cannot explain.
+pub(super) const MIN_AMPLITUDE: f32 = 0.003;
+/// A change from which another light shone on the face.
+pub(super) const STRONG: f32 = 0.012;
+
+/// Measures and judges. `None` without enough frames.
+pub(super) fn judge(samples: &[FlashSample]) -> (Option<FlashFigures>, FlashVerdict) {
+    let Some(figures) = measure(samples) else {
+        return (None, FlashVerdict::NoSignal);
+    };
+    let verdict = if figures.correlation >= REFLECTED && figures.amplitude >= MIN_AMPLITUDE {
+        FlashVerdict::Reflected
+    } else if figures.correlation < ANOTHER && figures.deviation >= STRONG {
+        FlashVerdict::Another
+    } else {
+        FlashVerdict::NoSignal
+    };
+    (Some(figures), verdict)
+}
+
+fn measure(samples: &[FlashSample]) -> Option<FlashFigures> {
+    if samples.len() < MIN_SAMPLES {
+        return None;
+    }
+    let shown: Vec<[f32; 3]> = samples
+        .iter()
+        .map(|sample| chromaticity(sample.colour.light()))
+        .collect();
+    let seen: Vec<[f32; 3]> = samples
+        .iter()
+        .map(|sample| {
+            let (face, background) = (chromaticity(sample.face), chromaticity(sample.background));
+            [0, 1, 2].map(|channel| face[channel] - background[channel])
+        })
+        .collect();
+    (0..DELAYS)
+        .map(|delay| correlate(&shown, &seen, delay))
+        .max_by(|a, b| a.correlation.total_cmp(&b.correlation))
+}
+
+fn correlate(shown: &[[f32; 3]], seen: &[[f32; 3]], delay: usize) -> FlashFigures {
+    let count = shown.len() - delay;
+    let shown = without_trend(&shown[..count]);
+    let seen = without_trend(&seen[delay..]);
+    let dot = |a: &[[f32; 3]], b: &[[f32; 3]]| -> f32 {
+        a.iter()
+            .zip(b)
+            .flat_map(|(a, b)| a.iter().zip(b))
+            .map(|(a, b)| a * b)
+            .sum()
+    };
+    let (shown_power, seen_power) = (dot(&shown, &shown), dot(&seen, &seen));
+    let together = dot(&shown, &seen);
+    let slope = together / shown_power.max(f32::EPSILON);
+    FlashFigures {
+        correlation: together / (shown_power * seen_power).sqrt().max(f32::EPSILON),
+        amplitude: slope * (shown_power / count as f32).sqrt(),
+        deviation: (seen_power / count as f32).sqrt(),
+        delay,
+    }
+}
+
+/// Each channel's share of the light.
+fn chromaticity(rgb: [f32; 3]) -> [f32; 3] {
+    let sum = rgb.iter().sum::<f32>().max(1e-4);
+    rgb.map(|channel| channel / sum)
+}
+
+/// Takes the mean and the linear trend of each channel away.
+fn without_trend(series: &[[f32; 3]]) -> Vec<[f32; 3]> {
+    let count = series.len() as f32;
+    let middle = (count - 1.0) / 2.0;
+    let spread: f32 = (0..series.len()).map(|i| (i as f32 - middle).powi(2)).sum();
+    let line = |channel: usize| {
+        let mean = series.iter().map(|value| value[channel]).sum::<f32>() / count;
+        let slope = series
+            .iter()
+            .enumerate()
+            .map(|(i, value)| (i as f32 - middle) * (value[channel] - mean))
+            .sum::<f32>()
+            / spread.max(f32::EPSILON);
+        (mean, slope)
+    };
+    let lines = [line(0), line(1), line(2)];
+    let rest = |i: usize, value: &[f32; 3]| {
+        [0, 1, 2].map(|channel| {
+            let (mean, slope) = lines[channel];
+            value[channel] - mean - slope * (i as f32 - middle)
+        })
+    };
+    series
+        .iter()
+        .enumerate()
+        .map(|(i, value)| rest(i, value))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: [Colour; 6] = [
+        Colour::Red,
+        Colour::Cyan,
+        Colour::Blue,
+        Colour::Yellow,
+        Colour::Green,
+        Colour::Magenta,
+    ];
+    const OTHER: [Colour; 6] = [
+        Colour::Green,
+        Colour::Blue,
+        Colour::Red,
+        Colour::Magenta,
+        Colour::Cyan,
+        Colour::Red,
+    ];
+
+    /// Frames of a face lit by `light` with this strength while the page shows `CODE`, five frames a colour.
+    fn film(light: &[Colour], strength: f32, delay: usize, noise: f32) -> Vec<FlashSample> {
+        let mut wobble = 1_u32;
+        (0..CODE.len() * 5)
+            .map(|frame| {
+                wobble = wobble.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let by = noise * ((wobble >> 16) as f32 / 65_536.0 - 0.5);
+                let lit = light[(frame.saturating_sub(delay) / 5) % light.len()].light();
+                let skin = [0.5, 0.35, 0.28];
+                FlashSample {
+                    at_ms: frame as i64 * 80,
+                    colour: CODE[frame / 5],
+                    face: [0, 1, 2].map(|c| skin[c] * (1.0 + strength * lit[c]) + by * (c as f32 - 1.0)),
+                    background: [0.4, 0.4, 0.42],
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_face_reflects_the_code_another_code_or_none() {
+        use FlashVerdict::{Another, NoSignal, Reflected};
+        for (what, light, strength, delay, noise, expected) in [
+            ("dim room", &CODE, 0.3, 0, 0.002, Reflected),
+            ("a slow camera", &CODE, 0.2, 3, 0.002, Reflected),
+            ("an office", &CODE, 0.05, 1, 0.002, Reflected),
+            ("sunlight", &CODE, 0.002, 1, 0.004, NoSignal),
+            ("a replay with another code", &OTHER, 0.3, 0, 0.002, Another),
+            ("a photograph", &[Colour::Red; 6], 0.0, 0, 0.004, NoSignal),
+        ] {
+            let (figures, verdict) = judge(&film(light, strength, delay, noise));
+            assert_eq!(verdict, expected, "{what}: {figures:?}");
+        }
+    }
+
+    #[test]
+    fn a_few_frames_prove_nothing() {
+        let film = film(&CODE, 0.3, 0, 0.0);
+        assert_eq!(judge(&film[..MIN_SAMPLES - 1]), (None, FlashVerdict::NoSignal));
+    }
+
+    #[test]
+    fn darkness_is_no_signal() {
+        let dark: Vec<FlashSample> = film(&CODE, 0.0, 0, 0.0)
+            .into_iter()
+            .map(|sample| FlashSample {
+                face: [0.0; 3],
+                background: [0.0; 3],
+                ..sample
+            })
+            .collect();
+        assert_eq!(judge(&dark).1, FlashVerdict::NoSignal);
+    }
+}

@@ -1,0 +1,445 @@
+//! One run of a challenge: a state machine from measured frames to the next instruction and the end.
+//!
+//! Times are the server's. A move's reaction is counted from the moment its instruction was sent, less the
+//! round trip, which is measured as the shortest time from sending an instruction to the first frame that
+//! shows it. A move that lost frames or came too late is asked for again, as another move, and costs no try.
+
+use serde::{Deserialize, Serialize};
+
+use super::angles::Rest;
+use super::flashes::FlashSample;
+use super::measured::{FilmWish, Measured, MeasuredFace};
+use super::plan::{Kind, Move, Plan, PlannedMove};
+use super::report::{End, Failure, Hint, Instruction, Report, Shown, VoidCause};
+
+mod stages;
+#[cfg(test)]
+mod tests;
+
+/// The whole of flashes and moves, in ms, and what each repetition adds.
+const MOST_MOVING_MS: i64 = 20_000;
+const REPEAT_MS: i64 = 6_000;
+/// The most degrees from one frame to the next, at the usual interval. The way back is quicker by nature.
+const MOST_STEP: f32 = 8.0;
+const MOST_STEP_BACK: f32 = 16.0;
+const USUAL_INTERVAL_MS: f32 = 80.0;
+/// Frames further apart than this count as lost, in ms.
+const MOST_GAP_MS: i64 = 400;
+/// A run whose answer comes so long after its last frame is void, in ms.
+const MOST_LAG_MS: i64 = 500;
+/// The longest round trip that is subtracted from a reaction, in ms.
+const MOST_ROUND_TRIP_MS: i64 = 600;
+/// Repetitions that the person caused, and those that were lost.
+const MOST_OWN_REPEATS: u32 = 2;
+const MOST_LOST_REPEATS: u32 = 5;
+/// The largest distance of embeddings of one person in one film, looking straight and turned.
+const SAME_FACE: f32 = 1.23;
+const SAME_FACE_TURNED: f32 = 1.36;
+/// Within this of the resting pose, in degrees, a frame can be the reference of a move.
+const STRAIGHT: f32 = 8.0;
+/// So many frames in a row without any change are a film that stands still.
+const STILL_FRAMES: u32 = 10;
+/// A mean change below this is none (grey levels).
+const STILL_CHANGE: f32 = 0.02;
+
+/// A frame that may be sent as selfie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelfieFrame {
+    /// Its number.
+    pub number: u32,
+    /// SHA-256 of its file.
+    pub hash: [u8; 32],
+}
+
+/// Where a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    Look,
+    Flash(usize),
+    /// Until the delay of this move is over.
+    Ready(usize),
+    Turn(usize),
+    Hold(usize),
+    /// Back to rest, and then to this move.
+    Back(usize),
+}
+
+/// Why a move is asked for again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repeat {
+    /// The person's part, for which the try fails in the end.
+    Own(Failure, Hint),
+    Lost,
+}
+
+/// The move at hand.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Attempted {
+    reaction_ms: Option<i64>,
+    peak: f32,
+    fastest: f32,
+    distance: Option<f32>,
+    relief: Vec<f32>,
+}
+
+/// The state of a run. It can be stored between two bodies of frames.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    plan: Plan,
+    stage: Stage,
+    end: Option<End>,
+    /// The number of the instruction, when it was sent, and when the stage began in frames' time.
+    instruction: u16,
+    issued_ms: Option<i64>,
+    since_ms: i64,
+    started_ms: i64,
+    moving_since_ms: Option<i64>,
+    hint: Option<Hint>,
+    /// The shortest time from an instruction to its first frame.
+    round_trip_ms: Option<i64>,
+    shown_seen: u16,
+    /// The last good poses of the beginning: time, yaw, pitch.
+    looking: Vec<(i64, f32, f32)>,
+    rest: Option<Rest>,
+    /// An embedding of the first face exists.
+    has_reference: bool,
+    /// The points are followed, and the face was compared, since the last break.
+    is_followed: bool,
+    is_compared: bool,
+    first_flash: u16,
+    flash_seen_ms: Option<i64>,
+    flashes: Vec<FlashSample>,
+    attempted: Attempted,
+    before: Option<(i64, f32, f32)>,
+    still: u32,
+    changes: (f32, u32),
+    own_repeats: u32,
+    lost_repeats: u32,
+    selfies: Vec<SelfieFrame>,
+    report: Report,
+}
+
+impl Run {
+    /// Begins a run at this time (ms).
+    pub fn new(plan: Plan, now_ms: i64) -> Run {
+        let report = Report {
+            kind: plan.kind,
+            end: None,
+            moves: Vec::new(),
+            flashes: None,
+            frames: 0,
+            took_ms: 0,
+            repeats: 0,
+        };
+        Run {
+            plan,
+            stage: Stage::Look,
+            end: None,
+            instruction: 1,
+            issued_ms: Some(now_ms),
+            since_ms: now_ms,
+            started_ms: now_ms,
+            moving_since_ms: None,
+            hint: None,
+            round_trip_ms: None,
+            shown_seen: 0,
+            looking: Vec::new(),
+            rest: None,
+            has_reference: false,
+            is_followed: false,
+            is_compared: false,
+            first_flash: 0,
+            flash_seen_ms: None,
+            flashes: Vec::new(),
+            attempted: Attempted::default(),
+            before: None,
+            still: 0,
+            changes: (0.0, 0),
+            own_repeats: 0,
+            lost_repeats: 0,
+            selfies: Vec::new(),
+            report,
+        }
+    }
+
+    /// What the page shows now.
+    pub fn instruction(&self) -> Instruction {
+        let movement = |index: usize| self.plan.moves.get(index).map(|planned| planned.movement);
+        let shown = match self.stage {
+            Stage::Look => Shown::Look,
+            Stage::Flash(index) => self
+                .plan
+                .colours
+                .get(index)
+                .map_or(Shown::Look, |c| Shown::Flash(*c)),
+            Stage::Ready(_) => Shown::Ready,
+            Stage::Turn(index) => movement(index).map_or(Shown::Back, Shown::Do),
+            Stage::Hold(index) => movement(index).map_or(Shown::Back, Shown::Hold),
+            Stage::Back(_) => Shown::Back,
+        };
+        Instruction {
+            number: self.instruction,
+            shown,
+            hint: self.hint,
+        }
+    }
+
+    /// How the run ended; `None` while it goes on.
+    pub fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// The part that is done, 0–1.
+    pub fn progress(&self) -> f32 {
+        let flashes = usize::from(!self.plan.colours.is_empty());
+        let all = (1 + flashes + self.plan.moves.len()) as f32;
+        let done = match self.stage {
+            _ if self.end.is_some() => all,
+            Stage::Look => {
+                self.looking.len().min(self.least_looking().0) as f32 / self.least_looking().0 as f32
+            }
+            Stage::Flash(index) => 1.0 + index as f32 / self.plan.colours.len().max(1) as f32,
+            Stage::Ready(index) | Stage::Turn(index) | Stage::Back(index) => (1 + flashes + index) as f32,
+            Stage::Hold(index) => (1 + flashes + index) as f32 + 0.5,
+        };
+        (done / all).min(1.0)
+    }
+
+    /// Frames of the beginning that may be sent as selfie, best last.
+    pub fn selfies(&self) -> &[SelfieFrame] {
+        &self.selfies
+    }
+
+    /// What was measured.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// What the next film request should ask for.
+    pub fn request(&self) -> FilmWish {
+        let (restart, embed) = match self.stage {
+            Stage::Look => (true, !self.has_reference && !self.looking.is_empty()),
+            Stage::Flash(_) => (false, false),
+            Stage::Ready(_) => (!self.is_followed, !self.is_compared),
+            Stage::Turn(_) => (false, false),
+            Stage::Hold(_) => (false, self.attempted.distance.is_none()),
+            // The first frame that looks straight ahead can already be the reference of the next move.
+            Stage::Back(_) => (true, !self.is_compared && self.was_straight()),
+        };
+        FilmWish {
+            restart,
+            embed: u64::from(embed),
+        }
+    }
+
+    /// Goes on after the connection broke, another device took over, or frames were lost: the step at hand is
+    /// repeated, and the face is compared with the first one again. It costs no try.
+    pub fn resume(&mut self, now_ms: i64) {
+        if self.end.is_none() {
+            self.break_off(now_ms);
+            self.issue(now_ms);
+        }
+    }
+
+    /// Takes the frames of one request, in order. `now_ms` is when their measurement was finished.
+    pub fn take(&mut self, frames: &[Measured], now_ms: i64) {
+        let restarted = self.request().restart && !matches!(self.stage, Stage::Look);
+        let is_straight = |face: &MeasuredFace| self.rest.is_some_and(|rest| rest.offset(face) <= STRAIGHT);
+        let first = frames.first().and_then(|frame| frame.face.as_ref());
+        if restarted {
+            self.is_followed = first.is_some_and(is_straight);
+        }
+        for frame in frames {
+            if self.end.is_some() {
+                break;
+            }
+            self.take_one(frame);
+        }
+        let Some(last) = frames.last() else { return };
+        if self.end.is_none() && now_ms - last.at_ms > MOST_LAG_MS {
+            self.finish(End::Void(VoidCause::Busy));
+        }
+        self.issue(now_ms);
+    }
+
+    /// Whether the last frame looked straight ahead.
+    fn was_straight(&self) -> bool {
+        let offset = |(_, yaw, pitch): (i64, f32, f32)| {
+            self.rest
+                .map(|rest| (yaw - rest.yaw).abs().max((pitch - rest.pitch).abs()))
+        };
+        self.before
+            .and_then(offset)
+            .is_some_and(|offset| offset <= STRAIGHT)
+    }
+
+    /// Notes when the present instruction was sent.
+    fn issue(&mut self, now_ms: i64) {
+        self.issued_ms.get_or_insert(now_ms);
+    }
+
+    fn take_one(&mut self, frame: &Measured) {
+        self.report.frames += 1;
+        self.report.took_ms = frame.at_ms - self.started_ms;
+        self.note_round_trip(frame);
+        if self.is_frozen(frame) {
+            return self.finish(End::Failed(Failure::Interrupted));
+        }
+        let gap = self.before.is_some_and(|(at, ..)| frame.at_ms - at > MOST_GAP_MS);
+        let out_of_time = self.moving_since_ms.is_some_and(|since| {
+            let repeats = i64::from(self.own_repeats + self.lost_repeats);
+            frame.at_ms - since > MOST_MOVING_MS + repeats * REPEAT_MS
+        });
+        if out_of_time {
+            return self.finish(End::Failed(Failure::TooSlow));
+        }
+        let alone = frame.face.as_ref().filter(|_| frame.faces == 1);
+        let Some(face) = alone else {
+            self.hint = Some(if frame.faces > 1 {
+                Hint::OneFace
+            } else {
+                Hint::NoFace
+            });
+            self.before = None;
+            self.looking.clear();
+            if self.stage == Stage::Look {
+                return self.give_up_looking(frame.at_ms);
+            }
+            return self.break_off(frame.at_ms);
+        };
+        if let Some(distance) = face.distance {
+            let turned = matches!(self.stage, Stage::Turn(_) | Stage::Hold(_));
+            self.has_reference = true;
+            self.is_compared = true;
+            self.attempted.distance = Some(self.attempted.distance.unwrap_or(0.0).max(distance));
+            if distance > if turned { SAME_FACE_TURNED } else { SAME_FACE } {
+                return self.finish(End::Failed(Failure::AnotherFace));
+            }
+        }
+        let jumps = self.jumps(frame.at_ms, face);
+        match self.stage {
+            Stage::Look => self.look(frame, face),
+            _ if gap => self.break_off(frame.at_ms),
+            Stage::Flash(index) => self.flash(index, frame, face),
+            _ if jumps => {
+                self.repeat(Repeat::Own(Failure::TooFast, Hint::Slower), frame.at_ms);
+            }
+            Stage::Ready(index) => self.ready(index, frame.at_ms, face),
+            Stage::Turn(index) => self.turn(index, frame.at_ms, face),
+            Stage::Hold(index) => self.hold(index, frame.at_ms, face),
+            Stage::Back(index) => self.back(index, frame.at_ms, face),
+        }
+        self.before = Some((frame.at_ms, face.yaw, face.pitch));
+    }
+
+    fn note_round_trip(&mut self, frame: &Measured) {
+        if frame.instruction <= self.shown_seen || frame.instruction != self.instruction {
+            return;
+        }
+        self.shown_seen = frame.instruction;
+        if let Some(issued) = self.issued_ms.filter(|issued| *issued <= frame.at_ms) {
+            let took = (frame.at_ms - issued).min(MOST_ROUND_TRIP_MS);
+            self.round_trip_ms = Some(self.round_trip_ms.map_or(took, |known| known.min(took)));
+        }
+    }
+
+    fn is_frozen(&mut self, frame: &Measured) -> bool {
+        let Some(change) = frame.change else { return false };
+        self.changes = (self.changes.0 + change, self.changes.1 + 1);
+        self.still = if change < STILL_CHANGE { self.still + 1 } else { 0 };
+        self.still >= STILL_FRAMES && self.plan.kind == Kind::Turns && self.stage != Stage::Look
+    }
+
+    fn jumps(&mut self, at_ms: i64, face: &MeasuredFace) -> bool {
+        let Some((before_ms, yaw, pitch)) = self.before else {
+            return false;
+        };
+        let step = (face.yaw - yaw).abs().max((face.pitch - pitch).abs());
+        let interval = ((at_ms - before_ms) as f32 / USUAL_INTERVAL_MS).clamp(1.0, 3.0);
+        let most = match self.stage {
+            Stage::Back(_) | Stage::Ready(_) => MOST_STEP_BACK,
+            _ => MOST_STEP,
+        };
+        self.attempted.fastest = self.attempted.fastest.max(step / interval);
+        step > most * interval
+    }
+
+    /// Asks for the step at hand again, since frames or the face were lost.
+    fn break_off(&mut self, at_ms: i64) {
+        self.before = None;
+        match self.stage {
+            Stage::Look => self.looking.clear(),
+            _ => self.repeat(Repeat::Lost, at_ms),
+        }
+    }
+
+    fn repeat(&mut self, why: Repeat, at_ms: i64) {
+        self.report.repeats += 1;
+        self.is_compared = false;
+        self.is_followed = false;
+        match why {
+            Repeat::Own(failure, hint) => {
+                self.hint = Some(hint);
+                self.own_repeats += 1;
+                if self.own_repeats > MOST_OWN_REPEATS {
+                    return self.finish(End::Failed(failure));
+                }
+            }
+            Repeat::Lost => {
+                self.lost_repeats += 1;
+                if self.lost_repeats > MOST_LOST_REPEATS {
+                    return self.finish(End::Void(VoidCause::SlowConnection));
+                }
+            }
+        }
+        match self.stage {
+            Stage::Look => {}
+            Stage::Flash(_) => match self.plan.spare_colours.pop() {
+                None => self.finish(End::Void(VoidCause::BrokenOff)),
+                Some(colours) => {
+                    self.plan.colours = colours;
+                    self.flashes.clear();
+                    self.flash_seen_ms = None;
+                    self.enter(Stage::Flash(0), at_ms);
+                    self.first_flash = self.instruction;
+                }
+            },
+            Stage::Ready(index) | Stage::Turn(index) | Stage::Hold(index) => {
+                match (self.plan.spare_moves.pop(), self.plan.moves.get_mut(index)) {
+                    (Some(spare), Some(planned)) => {
+                        // A turn is replaced by a turn, so that two of them remain.
+                        let movement = match (planned.movement.is_turn(), spare.movement) {
+                            (true, Move::NodUp) => Move::TurnLeft,
+                            (true, Move::NodDown) => Move::TurnRight,
+                            (_, movement) => movement,
+                        };
+                        *planned = PlannedMove { movement, ..spare };
+                        self.enter(Stage::Back(index), at_ms);
+                    }
+                    _ => self.finish(End::Void(VoidCause::BrokenOff)),
+                }
+            }
+            Stage::Back(index) => self.enter(Stage::Back(index), at_ms),
+        }
+        self.attempted = Attempted::default();
+    }
+
+    fn enter(&mut self, stage: Stage, at_ms: i64) {
+        self.instruction = self.instruction.saturating_add(1);
+        self.issued_ms = None;
+        self.stage = stage;
+        self.since_ms = at_ms;
+    }
+
+    /// Between a move and its hold, the reaction still counts from the move's instruction.
+    fn enter_quietly(&mut self, stage: Stage, at_ms: i64) {
+        self.instruction = self.instruction.saturating_add(1);
+        self.stage = stage;
+        self.since_ms = at_ms;
+    }
+
+    fn finish(&mut self, end: End) {
+        self.end = Some(end);
+        self.report.end = Some(end);
+    }
+}

@@ -1,0 +1,286 @@
+//! The stages of a run: what is expected of the frames of each, and what follows.
+
+use super::{Attempted, Repeat, Run, Stage};
+use crate::challenge::angles::{Rest, limits, median};
+use crate::challenge::flashes::{self, FlashSample, FlashVerdict};
+use crate::challenge::measured::{Measured, MeasuredFace};
+use crate::challenge::plan::{Kind, PlannedMove};
+use crate::challenge::report::{Doubt, End, Failure, Hint, MoveFigures, VoidCause};
+use crate::challenge::run::{STILL_CHANGE, SelfieFrame};
+
+/// Good frames in a row before the flashes begin, and the time that they span, in ms.
+const LOOK_FRAMES: usize = 4;
+const LOOK_MS: i64 = 240;
+/// The same for a challenge without moves, and for the route for people who cannot turn.
+const BURST_FRAMES: usize = 12;
+const BURST_MS: i64 = 1_000;
+/// A person has so long to be seen well, in ms.
+const MOST_LOOKING_MS: i64 = 60_000;
+/// A colour is shown at least so long, in ms.
+const FLASH_MS: i64 = 220;
+/// The reaction to an instruction, in ms.
+const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
+/// A move must be reached and held within this time, in ms.
+const MOST_MOVE_MS: i64 = 6_000;
+/// So long to look straight ahead again, in ms.
+const MOST_BACK_MS: i64 = 5_000;
+/// A nose that stands out less than this is flat, in eye distances (issue: heads .096–.145, photographs ≤ .015).
+const MIN_RELIEF: f32 = 0.05;
+/// The size of a face: the distance between its eyes as a share of the frame's width.
+const MIN_EYES: f32 = 0.14;
+const MAX_EYES: f32 = 0.42;
+/// Frames of the beginning that may be sent as selfie.
+const MOST_SELFIES: usize = 12;
+
+impl Run {
+    /// Good frames in a row that the beginning needs, and the time that they span, in ms.
+    pub(super) fn least_looking(&self) -> (usize, i64) {
+        match self.plan.kind {
+            Kind::Turns => (LOOK_FRAMES, LOOK_MS),
+            Kind::Burst | Kind::Assisted => (BURST_FRAMES, BURST_MS),
+        }
+    }
+
+    pub(super) fn look(&mut self, frame: &Measured, face: &MeasuredFace) {
+        self.hint = hint(face);
+        if self.hint.is_some() {
+            self.looking.clear();
+            return self.give_up_looking(frame.at_ms);
+        }
+        self.looking.push((frame.at_ms, face.yaw, face.pitch));
+        if face.usable {
+            if self.selfies.len() == MOST_SELFIES {
+                self.selfies.remove(0);
+            }
+            self.selfies.push(SelfieFrame {
+                number: frame.number,
+                hash: frame.hash,
+            });
+        }
+        let (least, span) = self.least_looking();
+        let spanned = self.looking.first().map_or(0, |(at, ..)| frame.at_ms - at);
+        if self.looking.len() < least || spanned < span || !self.has_reference || self.selfies.is_empty() {
+            return self.give_up_looking(frame.at_ms);
+        }
+        let yaws = self.looking.iter().map(|(_, yaw, _)| *yaw).collect();
+        let pitches = self.looking.iter().map(|(.., pitch)| *pitch).collect();
+        self.rest = median(yaws)
+            .zip(median(pitches))
+            .map(|(yaw, pitch)| Rest { yaw, pitch });
+        match self.plan.kind {
+            Kind::Assisted => self.finish(End::Review(Doubt::Assisted)),
+            Kind::Burst if self.changes.0 / (self.changes.1.max(1) as f32) < STILL_CHANGE => {
+                self.finish(End::Review(Doubt::Still));
+            }
+            Kind::Burst => self.finish(End::Passed),
+            Kind::Turns => {
+                self.moving_since_ms = Some(frame.at_ms);
+                self.enter(Stage::Flash(0), frame.at_ms);
+                self.first_flash = self.instruction;
+            }
+        }
+    }
+
+    pub(super) fn give_up_looking(&mut self, at_ms: i64) {
+        if at_ms - self.since_ms > MOST_LOOKING_MS {
+            self.finish(End::Void(VoidCause::BrokenOff));
+        }
+    }
+
+    pub(super) fn flash(&mut self, index: usize, frame: &Measured, face: &MeasuredFace) {
+        self.hint = None;
+        let shown = frame.instruction.checked_sub(self.first_flash).map(usize::from);
+        if let Some(colour) = shown
+            .filter(|shown| *shown <= index)
+            .and_then(|shown| self.plan.colours.get(shown))
+        {
+            self.flashes.push(FlashSample {
+                at_ms: frame.at_ms,
+                colour: *colour,
+                face: face.rgb,
+                background: frame.background,
+            });
+        }
+        if shown != Some(index) {
+            return;
+        }
+        let since = *self.flash_seen_ms.get_or_insert(frame.at_ms);
+        if frame.at_ms - since < FLASH_MS {
+            return;
+        }
+        self.flash_seen_ms = None;
+        if index + 1 < self.plan.colours.len() {
+            return self.enter(Stage::Flash(index + 1), frame.at_ms);
+        }
+        let (figures, verdict) = flashes::judge(&self.flashes);
+        self.report.flashes = figures;
+        if verdict == FlashVerdict::Another {
+            return self.finish(End::Failed(Failure::WrongLight));
+        }
+        self.enter(Stage::Back(0), frame.at_ms);
+    }
+
+    pub(super) fn ready(&mut self, index: usize, at_ms: i64, face: &MeasuredFace) {
+        let Some((planned, rest)) = self.at_hand(index) else {
+            return;
+        };
+        if rest.offset(face) > limits(planned.movement).straight + 4.0 {
+            return self.repeat(Repeat::Own(Failure::TooEarly, Hint::HoldStill), at_ms);
+        }
+        if self.is_followed && self.is_compared && at_ms - self.since_ms >= planned.delay_ms {
+            self.attempted = Attempted::default();
+            self.enter(Stage::Turn(index), at_ms);
+        }
+    }
+
+    pub(super) fn turn(&mut self, index: usize, at_ms: i64, face: &MeasuredFace) {
+        let Some((planned, rest)) = self.at_hand(index) else {
+            return;
+        };
+        let limits = limits(planned.movement);
+        let (along, across) = rest.angles(planned.movement, face);
+        let waited = self
+            .issued_ms
+            .map(|issued| at_ms - issued - self.round_trip_ms.unwrap_or(0));
+        let moved = along >= limits.onset || along <= -limits.opposite || across.abs() >= limits.across;
+        if self.attempted.reaction_ms.is_none() && moved {
+            match waited {
+                Some(waited) if REACTION_MS.contains(&waited) => self.attempted.reaction_ms = Some(waited),
+                Some(waited) if waited > *REACTION_MS.end() => {
+                    return self.repeat(Repeat::Own(Failure::TooSlow, Hint::More), at_ms);
+                }
+                _ => return self.repeat(Repeat::Own(Failure::TooEarly, Hint::HoldStill), at_ms),
+            }
+        }
+        if along <= -limits.opposite || across.abs() >= limits.across {
+            return self.finish(End::Failed(Failure::WrongWay));
+        }
+        let waited = waited.unwrap_or(0);
+        if (self.attempted.reaction_ms.is_none() && waited > *REACTION_MS.end()) || waited > MOST_MOVE_MS {
+            return self.repeat(Repeat::Own(Failure::TooSlow, Hint::More), at_ms);
+        }
+        self.attempted.peak = self.attempted.peak.max(along);
+        if along >= limits.least && along <= limits.most {
+            self.hint = None;
+            return self.enter_quietly(Stage::Hold(index), at_ms);
+        }
+        self.hint = (along > limits.most).then_some(Hint::Less).or(self.hint);
+    }
+
+    pub(super) fn hold(&mut self, index: usize, at_ms: i64, face: &MeasuredFace) {
+        let Some((planned, rest)) = self.at_hand(index) else {
+            return;
+        };
+        let limits = limits(planned.movement);
+        let (along, _) = rest.angles(planned.movement, face);
+        self.attempted.peak = self.attempted.peak.max(along);
+        let leeway = (limits.least - limits.onset) / 3.0;
+        if along < limits.least - leeway || along > limits.most + leeway {
+            self.hint = Some(if along > limits.most {
+                Hint::Less
+            } else {
+                Hint::More
+            });
+            self.attempted.relief.clear();
+            return self.enter_quietly(Stage::Turn(index), at_ms);
+        }
+        if let Some([lateral, vertical]) = face.relief {
+            let relief = if planned.movement.is_turn() {
+                lateral
+            } else {
+                vertical
+            };
+            self.attempted.relief.push(relief * planned.movement.sign());
+        }
+        if at_ms - self.since_ms < planned.hold_ms {
+            return;
+        }
+        let relief = median(std::mem::take(&mut self.attempted.relief));
+        if planned.movement.is_turn() {
+            match relief {
+                None => return self.repeat(Repeat::Lost, at_ms),
+                Some(relief) if relief < MIN_RELIEF => {
+                    self.note_move(planned, Some(relief));
+                    return self.finish(End::Failed(Failure::Flat));
+                }
+                Some(_) => {}
+            }
+        }
+        self.note_move(planned, relief);
+        self.is_compared = false;
+        self.enter(Stage::Back(index + 1), at_ms);
+    }
+
+    fn note_move(&mut self, planned: PlannedMove, relief: Option<f32>) {
+        let Attempted {
+            reaction_ms,
+            peak,
+            fastest,
+            distance,
+            ..
+        } = self.attempted;
+        self.report.moves.push(MoveFigures {
+            movement: planned.movement,
+            reaction_ms: reaction_ms.unwrap_or(0),
+            peak,
+            relief,
+            fastest,
+            distance,
+        });
+    }
+
+    pub(super) fn back(&mut self, index: usize, at_ms: i64, face: &MeasuredFace) {
+        let Some(rest) = self.rest else {
+            return self.finish(End::Void(VoidCause::BrokenOff));
+        };
+        let before = index.saturating_sub(1);
+        let straight = self
+            .plan
+            .moves
+            .get(before)
+            .map_or(6.0, |planned| limits(planned.movement).straight);
+        if rest.offset(face) > straight {
+            self.hint = Some(Hint::LookStraight);
+            if at_ms - self.since_ms > MOST_BACK_MS {
+                self.repeat(Repeat::Own(Failure::TooSlow, Hint::LookStraight), at_ms);
+            }
+            return;
+        }
+        self.hint = None;
+        if index >= self.plan.moves.len() {
+            return self.conclude();
+        }
+        self.attempted = Attempted::default();
+        self.enter(Stage::Ready(index), at_ms);
+    }
+
+    fn conclude(&mut self) {
+        let (_, verdict) = flashes::judge(&self.flashes);
+        self.finish(match verdict {
+            FlashVerdict::Reflected => End::Passed,
+            FlashVerdict::NoSignal => End::Review(Doubt::NoScreenLight),
+            FlashVerdict::Another => End::Failed(Failure::WrongLight),
+        });
+    }
+
+    fn at_hand(&self, index: usize) -> Option<(PlannedMove, Rest)> {
+        self.plan.moves.get(index).copied().zip(self.rest)
+    }
+}
+
+/// What is wrong with a face that should look straight into the camera.
+fn hint(face: &MeasuredFace) -> Option<Hint> {
+    if face.eye_share < MIN_EYES {
+        Some(Hint::Closer)
+    } else if face.eye_share > MAX_EYES || face.part_inside < 0.9 {
+        Some(Hint::Farther)
+    } else if (face.centre[0] - 0.5).abs() > 0.22 || (face.centre[1] - 0.5).abs() > 0.25 {
+        Some(Hint::Centre)
+    } else if face.yaw.abs() > 12.0 || face.pitch.abs() > 18.0 || face.roll.abs() > 18.0 {
+        Some(Hint::LookStraight)
+    } else if face.too_dark {
+        Some(Hint::TooDark)
+    } else {
+        None
+    }
+}
