@@ -9,7 +9,8 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let framed = [&(bytes.len() as u32).to_le_bytes(), bytes].concat();
     let hints = ReadHints::default();
-    for task in [Task::Check, Task::Selfie, Task::Document { hints, faces: true }, Task::Show { max_side: 9, quality: 85 }] {
+    let film = Task::Film { before: None, frames: 2, restart: true, embed: 1 };
+    for task in [Task::Check, Task::Selfie, Task::Document { hints, faces: true }, Task::Show { max_side: 9, quality: 85 }, film] {
         let request = Request { task, limits: Limits::default() };
         let _ = read_answer(&mut framed.as_slice(), &request, "0123456789ab");
     }

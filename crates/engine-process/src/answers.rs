@@ -11,11 +11,11 @@ use sha2::{Digest, Sha256};
 /// No picture within the limit of 50 MP has a longer side, in pixels.
 const MAX_STORED_SIDE: u32 = 50_000_000;
 /// The engines return at most 64 faces and 60 lines, and a handful of each of the others.
-const MOST_FACES: usize = 64;
+pub(crate) const MOST_FACES: usize = 64;
 const MOST_LINES: usize = 200;
 const MOST_FIELDS: usize = 40;
 const MOST_BARCODES: usize = 32;
-const MOST_ISSUES: usize = 16;
+pub(crate) const MOST_ISSUES: usize = 16;
 
 /// A decoded file without its pixels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -225,7 +225,7 @@ impl Plausible for DocumentPicture {
     }
 }
 
-fn are_plausible_timings(timing_ms: &Timings) -> bool {
+pub(crate) fn are_plausible_timings(timing_ms: &Timings) -> bool {
     timing_ms.values().all(|time| time.is_finite() && *time >= 0.0)
 }
 

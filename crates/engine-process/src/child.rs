@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use sandbox::{WallState, Walls};
 
-use crate::limits::{FILES, GRACE, PATIENCE, READING, RESIDENT, START};
+use crate::limits::{GRACE, MAX_WEAR, PATIENCE, RESIDENT, START};
 use crate::protocol::{self, Answer, Greeting, ProtocolError, Request};
 use crate::settings::{Engines, Settings};
 
@@ -43,7 +43,8 @@ pub(crate) struct Worker {
     child: Option<Child>,
     stdin: ChildStdin,
     stdout: ChildStdout,
-    files: u32,
+    /// How much the worker has done; see [`MAX_WEAR`].
+    wear: u32,
     /// The version that its greeting named.
     face_model: String,
 }
@@ -120,7 +121,7 @@ impl Worker {
             child: Some(child),
             stdin,
             stdout,
-            files: 0,
+            wear: 0,
             face_model: String::new(),
         })
     }
@@ -132,9 +133,9 @@ impl Worker {
         file: &[u8],
         gone: &CallerGone,
     ) -> Result<Answer, WorkerError> {
-        self.files += 1;
+        self.wear += request.task.wear();
         let face_model = self.face_model.clone();
-        let within = request.limits.time + READING * PATIENCE + GRACE;
+        let within = request.limits.time + request.task.reading() * PATIENCE + GRACE;
         self.guarded(within, gone, |stdin, stdout| {
             protocol::write_request(stdin, request, file)?;
             protocol::read_answer(stdout, request, &face_model)
@@ -145,7 +146,7 @@ impl Worker {
     pub(crate) fn is_worn(&self) -> bool {
         let resident = self.child.as_ref().and_then(|child| resident_bytes(child.id()));
         // One that has not worked yet has the memory that every worker has.
-        self.files >= FILES || (self.files > 0 && resident.is_none_or(|bytes| bytes > RESIDENT))
+        self.wear >= MAX_WEAR || (self.wear > 0 && resident.is_none_or(|bytes| bytes > RESIDENT))
     }
 
     fn guarded<T>(

@@ -2,7 +2,7 @@
 //!
 //! The server starts `bonafide engine-worker` and sends it one file after another. The worker decodes, reads
 //! documents, finds and embeds faces and checks liveness, behind the walls of the crate `sandbox`, and returns
-//! readings, or a new JPEG for reviewers.
+//! readings, or a new JPEG for reviewers. It measures the frames of films in the same way.
 //!
 //! [`worker`] is the child's side, [`EngineWorkers`] the parent's. The parent trusts the child no more than the
 //! file: it checks every length, and a child that crashes, hangs or exceeds a limit affects only the file that
@@ -10,6 +10,7 @@
 
 mod answers;
 mod child;
+mod film;
 mod limits;
 mod parent;
 pub mod protocol;
@@ -18,6 +19,7 @@ pub mod worker;
 
 pub use answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage, Timings};
 pub use child::check_walls;
+pub use film::{FilmDecodeError, FilmTask, Filmed};
 pub use parent::{EngineError, EngineWorkers};
 pub use sandbox::{Wall, prepare_control_group};
 pub use settings::{Engines, Settings};

@@ -10,6 +10,11 @@ pub(crate) const MAX_SIDE: u32 = 4_000;
 /// Processor time for reading one decoded picture, in whole seconds. The slowest of the specimens takes a tenth
 /// of it.
 pub(crate) const READING: Duration = Duration::from_secs(30);
+/// Processor time for measuring the frames of one call, in whole seconds. On the machine where it was chosen, 32
+/// frames take half a second and an embedding a twentieth.
+pub(crate) fn filming(frames: u32) -> Duration {
+    Duration::from_secs(4 + u64::from(frames) / 4)
+}
 /// The limit of elapsed time, as a multiple of the limit of processor time: on a busy machine a worker shares
 /// its core.
 pub(crate) const PATIENCE: u32 = 4;
@@ -17,7 +22,11 @@ pub(crate) const PATIENCE: u32 = 4;
 pub(crate) const GRACE: Duration = Duration::from_secs(3);
 /// How long a worker may take to load the models.
 pub(crate) const START: Duration = Duration::from_secs(120);
-/// A worker is replaced after this many files, so that nothing that one file left behind lasts.
-pub(crate) const FILES: u32 = 50;
+/// A worker is replaced after wear of this much, so that nothing that one file left behind lasts: 50 files.
+pub(crate) const MAX_WEAR: u32 = 50 * FILE_WEAR;
+/// The wear by one file.
+pub(crate) const FILE_WEAR: u32 = 8;
+/// The wear by the frames of one call. A person's film takes up to 60 calls, and a new worker has to load the models.
+pub(crate) const FILM_WEAR: u32 = 1;
 /// A worker is replaced when it keeps more memory than this after a file, in bytes.
 pub(crate) const RESIDENT: u64 = 340 << 20;

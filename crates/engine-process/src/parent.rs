@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage};
 use crate::child::{CallerGone, StartError, Worker, WorkerError, never};
+use crate::film::{FRAME_SIDE, FilmDecodeError, FilmTask, Filmed};
 use crate::limits::{MAX_SIDE, PATIENCE};
 use crate::protocol::{Answer, Request, Task};
 use crate::settings::{Engines, Settings};
@@ -213,6 +214,51 @@ impl EngineWorkers {
         }
     }
 
+    /// Measures the frames of a film. Blocks.
+    ///
+    /// # Errors
+    /// The outer error is no fault of the frames, the inner one is.
+    pub fn film(
+        &self,
+        task: FilmTask<'_>,
+        gone: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<Result<Filmed, FilmDecodeError>, EngineError> {
+        let file = match task.packed() {
+            Ok(file) => file,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let request = Request {
+            task: Task::Film {
+                before: task.before.map(|(_, track)| track.clone()),
+                frames: u32::try_from(task.frames.len()).unwrap_or(u32::MAX),
+                restart: task.restart,
+                embed: task.embed,
+            },
+            limits: Limits {
+                max_pixels: u64::from(FRAME_SIDE).pow(2),
+                max_side: None,
+                ..self.limits(0)
+            },
+        };
+        match self.answer_request(&request, &file, gone)? {
+            Ok(Answer::Filmed(filmed)) => Ok(Ok(*filmed)),
+            Ok(Answer::FrameUndecodable(refused)) => Ok(Err(refused)),
+            Ok(_) => Err(EngineError::Lost),
+            Err(error) => Ok(Err(FilmDecodeError { frame: None, error })),
+        }
+    }
+
+    fn limits(&self, from_page: u32) -> Limits {
+        let decoding = self.0.settings.decoding;
+        Limits {
+            from_page,
+            max_side: Some(MAX_SIDE),
+            processor: decoding,
+            time: decoding * PATIENCE,
+            ..Limits::default()
+        }
+    }
+
     fn answer(
         &self,
         task: Task,
@@ -220,17 +266,16 @@ impl EngineWorkers {
         file: &[u8],
         gone: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<Result<Answer, DecodeError>, EngineError> {
-        let decoding = self.0.settings.decoding;
-        let request = Request {
-            task,
-            limits: Limits {
-                from_page,
-                max_side: Some(MAX_SIDE),
-                processor: decoding,
-                time: decoding * PATIENCE,
-                ..Limits::default()
-            },
-        };
+        let limits = self.limits(from_page);
+        self.answer_request(&Request { task, limits }, file, gone)
+    }
+
+    fn answer_request(
+        &self,
+        request: &Request,
+        file: &[u8],
+        gone: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<Result<Answer, DecodeError>, EngineError> {
         let gone: CallerGone = Arc::new(gone);
         let mut earlier = None;
         let mut idle = self.0.idle().pop();
@@ -240,7 +285,7 @@ impl EngineWorkers {
                 Some(pooled) => pooled,
                 None => self.start_worker(&gone)?,
             };
-            let end = match pooled.worker.answer(&request, file, &gone) {
+            let end = match pooled.worker.answer(request, file, &gone) {
                 Ok(Answer::Undecodable(DecodeError::Unfinished)) => End::Unknown,
                 Ok(Answer::Undecodable(DecodeError::Crashed)) => End::Fault(DecodeError::Crashed),
                 Ok(Answer::Undecodable(error)) => {

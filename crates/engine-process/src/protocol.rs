@@ -5,8 +5,10 @@
 //! they allocate memory.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::time::Duration;
 
 use documents::ReadHints;
+use faces::Track;
 use imaging::{DecodeError, Limits};
 use sandbox::Walls;
 use serde::de::DeserializeOwned;
@@ -14,10 +16,12 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::answers::{Bounds, DocumentPicture, PictureInfo, Plausible, SelfiePicture, ShownPicture, Stage};
+use crate::film::{FilmBounds, FilmDecodeError, Filmed};
+use crate::limits::{FILE_WEAR, FILM_WEAR, READING, filming};
 
 /// The largest file in a request, in bytes.
 const MAX_FILE: usize = 64 << 20;
-/// The largest message to a worker, in bytes.
+/// The largest message to a worker, in bytes. The track of a film takes up to 3,000.
 const MAX_REQUEST: usize = 4 << 10;
 /// The largest reading from a worker, in bytes. A reading of a full page with sixteen faces takes 20,000.
 const MAX_READING: usize = 256 << 10;
@@ -45,7 +49,7 @@ pub(crate) struct Greeting {
 }
 
 /// What to do with a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Task {
     /// Only decode it.
     Check,
@@ -65,10 +69,40 @@ pub enum Task {
         /// Whether to find its faces.
         faces: bool,
     },
+    /// Measure the frames of a film. The file is each frame's length (`u32`, little-endian) and JPEG, with the frame
+    /// before first, if there is one.
+    Film {
+        /// What the frame before was returned with.
+        before: Option<Track>,
+        /// The number of frames without the one before.
+        frames: u32,
+        /// Whether the first of them becomes the new reference.
+        restart: bool,
+        /// Bit i requests an embedding of frame i.
+        embed: u64,
+    },
+}
+
+impl Task {
+    /// Processor time for the work on the decoded file, in whole seconds.
+    pub(crate) fn reading(&self) -> Duration {
+        match self {
+            Task::Film { frames, .. } => filming(*frames),
+            _ => READING,
+        }
+    }
+
+    /// How much this wears a worker; see [`crate::limits::MAX_WEAR`].
+    pub(crate) fn wear(&self) -> u32 {
+        match self {
+            Task::Film { .. } => FILM_WEAR,
+            _ => FILE_WEAR,
+        }
+    }
 }
 
 /// A request without its file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// What to do.
     pub task: Task,
@@ -87,6 +121,10 @@ pub enum Answer {
     Selfie(Box<SelfiePicture>),
     /// The picture as one side of a document.
     Document(Box<DocumentPicture>),
+    /// The frames of a film, measured.
+    Filmed(Box<Filmed>),
+    /// A frame of a film gives no picture.
+    FrameUndecodable(FilmDecodeError),
     /// The file gives no picture.
     Undecodable(DecodeError),
     /// A model did not run, which is no fault of the file.
@@ -144,12 +182,29 @@ pub fn read_answer(
         face_model,
     };
     let answer: Answer = read(from, most)?;
-    let plausible = match (&answer, request.task) {
+    let plausible = match (&answer, &request.task) {
         (Answer::Checked(info), Task::Check) => info.is_plausible(bounds),
         (Answer::Shown(shown), Task::Show { .. }) => shown.is_plausible(bounds),
         (Answer::Selfie(picture), Task::Selfie) => picture.is_plausible(bounds),
         (Answer::Document(picture), Task::Document { faces, .. }) => {
-            picture.faces.is_some() == faces && picture.is_plausible(bounds)
+            picture.faces.is_some() == *faces && picture.is_plausible(bounds)
+        }
+        (
+            Answer::Filmed(filmed),
+            Task::Film {
+                before,
+                frames,
+                embed,
+                ..
+            },
+        ) => filmed.is_plausible(FilmBounds {
+            continues: before.is_some(),
+            frames: *frames,
+            embed: *embed,
+            face_model,
+        }),
+        (Answer::FrameUndecodable(refused), Task::Film { frames, .. }) => {
+            refused.frame.is_none_or(|number| number < *frames)
         }
         (Answer::Undecodable(_) | Answer::EngineFailed(_), _) => true,
         _ => false,

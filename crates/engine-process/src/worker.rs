@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use documents::{DocumentEngine, ReadHints};
-use faces::{FaceEngine, FaceReading, PictureKind};
-use imaging::{DecodeError, Decoded, Picture, encode_jpeg};
+use faces::{FaceEngine, FaceReading, FilmRequest, PictureKind, Track};
+use imaging::{DecodeError, Decoded, Format, Limits, Picture, encode_jpeg, sniff};
 use inference::Models;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -22,7 +22,8 @@ use rustix::time::{ClockId, clock_gettime};
 use sandbox::{Plan, Walls};
 
 use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage, Timings};
-use crate::limits::{MEMORY, READING};
+use crate::film::{FRAME_SIDE, FilmDecodeError, Filmed, unpacked};
+use crate::limits::MEMORY;
 use crate::protocol::{self, Answer, Greeting, ProtocolError, Request, Task};
 
 /// What the kernel says about the processor.
@@ -149,16 +150,37 @@ impl Engines {
     fn answer(&self, request: &Request, file: &[u8]) -> io::Result<Answer> {
         let mut clock = StageClock::default();
         limit_processor(request.limits.processor)?;
+        if let Task::Film {
+            before,
+            restart,
+            embed,
+            ..
+        } = &request.task
+        {
+            let frames = match clock.time(Stage::Decode, || decode_frames(file, &request.limits)) {
+                Ok(frames) => frames,
+                Err((number, error)) => return Ok(undecodable_frame(number, before.is_some(), error)),
+            };
+            limit_processor(request.task.reading())?;
+            let request = FilmRequest {
+                restart: *restart,
+                embed: *embed,
+            };
+            let answer = self.film(before.as_ref(), &frames, request, clock);
+            return Ok(answer.unwrap_or_else(Answer::EngineFailed));
+        }
         let decoded = match clock.time(Stage::Decode, || imaging::decode(file, &request.limits)) {
             Ok(decoded) => decoded,
             Err(error) => return Ok(Answer::Undecodable(error)),
         };
-        limit_processor(READING)?;
-        let answer = match request.task {
+        limit_processor(request.task.reading())?;
+        let answer = match &request.task {
             Task::Check => Ok(Answer::Checked(PictureInfo::of(&decoded))),
-            Task::Show { max_side, quality } => Ok(shown(decoded, max_side, quality)),
+            Task::Show { max_side, quality } => Ok(shown(decoded, *max_side, *quality)),
             Task::Selfie => self.selfie(&decoded, clock),
-            Task::Document { hints, faces } => self.document(&decoded, &hints, faces, clock),
+            Task::Document { hints, faces } => self.document(&decoded, hints, *faces, clock),
+            // Its file is no picture, and was answered above.
+            Task::Film { .. } => Err(Stage::Decode),
         };
         Ok(answer.unwrap_or_else(Answer::EngineFailed))
     }
@@ -201,6 +223,27 @@ impl Engines {
         })))
     }
 
+    fn film(
+        &self,
+        before: Option<&Track>,
+        pictures: &[Picture],
+        request: FilmRequest,
+        mut clock: StageClock,
+    ) -> Result<Answer, Stage> {
+        let (before, frames) = match (before, pictures) {
+            (Some(track), [earlier, frames @ ..]) => (Some((earlier, track)), frames),
+            _ => (None, pictures),
+        };
+        let (frames, track) = clock
+            .time(Stage::Faces, || self.faces.film(before, frames, request))
+            .map_err(|_| Stage::Faces)?;
+        Ok(Answer::Filmed(Box::new(Filmed {
+            frames,
+            track,
+            timing_ms: clock.0,
+        })))
+    }
+
     fn find_faces(
         &self,
         picture: &Picture,
@@ -210,6 +253,42 @@ impl Engines {
         clock
             .time(Stage::Faces, || self.faces.analyse(picture, kind))
             .map_err(|_| Stage::Faces)
+    }
+}
+
+/// Decodes the frames of a film, all or none. The error has the index of the frame in the file.
+fn decode_frames(file: &[u8], limits: &Limits) -> Result<Vec<Picture>, (usize, DecodeError)> {
+    let frames = unpacked(file).ok_or((0, DecodeError::Damaged))?;
+    let decoded = frames
+        .into_iter()
+        .enumerate()
+        .map(|(number, jpeg)| decode_frame(jpeg, limits).map_err(|error| (number, error)));
+    decoded.collect()
+}
+
+fn decode_frame(jpeg: &[u8], limits: &Limits) -> Result<Picture, DecodeError> {
+    if sniff(jpeg).is_some_and(|format| format != Format::Jpeg) {
+        return Err(DecodeError::Unsupported);
+    }
+    let picture = imaging::decode(jpeg, limits)?.picture;
+    if picture.width.max(picture.height) > FRAME_SIDE {
+        let Picture { width, height, .. } = picture;
+        return Err(DecodeError::TooManyPixels { width, height });
+    }
+    Ok(picture)
+}
+
+/// `number` counts the frame before, if there is one.
+fn undecodable_frame(number: usize, continues: bool, error: DecodeError) -> Answer {
+    match error {
+        // The worker has to be replaced, and the frames may be good.
+        DecodeError::Unfinished | DecodeError::Crashed => Answer::Undecodable(error),
+        error => Answer::FrameUndecodable(FilmDecodeError {
+            frame: number
+                .checked_sub(usize::from(continues))
+                .and_then(|number| u32::try_from(number).ok()),
+            error,
+        }),
     }
 }
 

@@ -22,7 +22,7 @@ const MAX_MESHES: usize = 64;
 /// At most this many faces are embedded.
 const MAX_EMBEDDED: usize = 16;
 /// Space around the picture, as a share of its side, when it is searched for a face that fills it.
-const WIDE_MARGIN: f32 = 0.6;
+pub(crate) const WIDE_MARGIN: f32 = 0.6;
 /// Further margins if no face was found, for tiny pictures that a face fills.
 const WIDER_MARGINS: [f32; 2] = [1.2, 2.0];
 /// A letter that changes whenever faces are cut out or their views are averaged in another way. It is no hexadecimal
@@ -34,9 +34,9 @@ const TILES: [f32; 2] = [0.7, 0.45];
 /// The face engine. Clones are cheap, and threads can share it.
 #[derive(Debug, Clone)]
 pub struct FaceEngine {
-    models: Arc<Models>,
+    pub(crate) models: Arc<Models>,
     /// See [`FaceEngine::embedding_version`].
-    version: String,
+    pub(crate) version: String,
 }
 
 impl FaceEngine {
@@ -58,7 +58,7 @@ impl FaceEngine {
     /// Fails when a model does not run.
     pub fn analyse(&self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, FaceError> {
         let found = self.confirmed(picture, self.detections(picture, kind)?)?;
-        let sides: Vec<f32> = found.iter().map(ConfirmedFace::side).collect();
+        let sides: Vec<f32> = found.iter().map(|found| found.mesh.side()).collect();
         let in_foreground = foreground(&sides);
 
         let mut faces = Vec::with_capacity(found.len());
@@ -141,10 +141,10 @@ impl FaceEngine {
                 confirmed.push(ConfirmedFace { detection, mesh });
             }
         }
-        confirmed.sort_by(|a, b| b.side().total_cmp(&a.side()));
+        confirmed.sort_by(|a, b| b.mesh.side().total_cmp(&a.mesh.side()));
         let mut distinct: Vec<ConfirmedFace> = Vec::new();
         for found in confirmed {
-            if !distinct.iter().any(|larger| larger.covers(&found)) {
+            if !distinct.iter().any(|larger| larger.mesh.covers(&found.mesh)) {
                 distinct.push(found);
             }
         }
@@ -171,13 +171,7 @@ impl FaceEngine {
             (Some(_), Some(chip)) => Some(Texture::of(chip)),
             _ => None,
         };
-        let measured = chip.map(|chip| FaceMeasurements {
-            inter_eye: mesh.inter_eye(),
-            pose: mesh.pose(),
-            eye_openness: mesh.eye_openness().into_iter().fold(0.0, f32::max),
-            inside: part_inside(mesh.bounds(), picture),
-            light: Light::of(&chip.luma()),
-        });
+        let measured = chip.map(|chip| measure(picture, mesh, &chip));
         let [right_eye, left_eye] = mesh.eyes();
         Ok(Face {
             bounds: [left, top, right - left, bottom - top],
@@ -213,30 +207,25 @@ struct ConfirmedFace {
     mesh: Mesh,
 }
 
-impl ConfirmedFace {
-    fn side(&self) -> f32 {
-        let [left, top, right, bottom] = self.mesh.bounds();
-        ((right - left) * (bottom - top)).max(0.0).sqrt()
-    }
-
-    /// Whether a face that is no larger than this one is the same face, or a part of it mistaken for a face.
-    /// That is so if the point between its eyes is inside this face's box.
-    fn covers(&self, smaller: &Self) -> bool {
-        let [left, top, right, bottom] = self.mesh.bounds();
-        let [a, b] = smaller.mesh.eyes();
-        let (x, y) = ((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
-        (left..right).contains(&x) && (top..bottom).contains(&y)
-    }
-}
-
 /// The number of clockwise quarter turns that bring a face with this angle nearest to upright.
 fn quarter_turns(angle: f32) -> u32 {
     let turns = (-angle / std::f32::consts::FRAC_PI_2).round() as i32;
     turns.rem_euclid(4) as u32
 }
 
+/// What decides a face's quality. `chip` is dlib's.
+pub(crate) fn measure(picture: &Picture, mesh: &Mesh, chip: &Picture) -> FaceMeasurements {
+    FaceMeasurements {
+        inter_eye: mesh.inter_eye(),
+        pose: mesh.pose(),
+        eye_openness: mesh.eye_openness().into_iter().fold(0.0, f32::max),
+        inside: part_inside(mesh.bounds(), picture),
+        light: Light::of(&chip.luma()),
+    }
+}
+
 /// The share of a box (left, top, right, bottom) that is inside the picture.
-fn part_inside([left, top, right, bottom]: [f32; 4], picture: &Picture) -> f32 {
+pub(crate) fn part_inside([left, top, right, bottom]: [f32; 4], picture: &Picture) -> f32 {
     let width = right.min(picture.width as f32) - left.max(0.0);
     let height = bottom.min(picture.height as f32) - top.max(0.0);
     let area = (right - left) * (bottom - top);

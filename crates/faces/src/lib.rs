@@ -5,6 +5,7 @@
 //!   checks their quality and computes an [`Embedding`] of each.
 //! - [`distance`] compares two embeddings. [`similarity`] converts the distance to a calibrated scale of
 //!   0–100, and [`MatchVerdict`] divides that scale into match, review and no match.
+//! - [`FaceEngine::film`] measures the frames of a film: poses, colours, and depth by followed pixels.
 //! - [`FaceEngine::liveness`] checks for signs of a picture of a picture.
 //! - [`FaceIndex`] finds a face among millions, exactly.
 //!
@@ -19,6 +20,7 @@ mod embedder;
 mod embedding;
 mod engine;
 mod error;
+mod film;
 mod index;
 mod kind;
 mod liveness;
@@ -36,6 +38,7 @@ pub use batch::{check_liveness_line, compare_faces_line, detect_faces_line};
 pub use embedding::{EMBEDDING_BYTES, EMBEDDING_LEN, Embedding, InvalidEmbedding, distance};
 pub use engine::FaceEngine;
 pub use error::FaceError;
+pub use film::{FilmFrame, FilmRequest, FilmedFace, Relief, Track};
 pub use index::{FaceIndex, Hit};
 pub use kind::PictureKind;
 pub use liveness::{Cues, Liveness, LivenessOutcome};

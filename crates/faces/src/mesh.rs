@@ -48,6 +48,17 @@ pub struct Pose {
     pub roll: f32,
 }
 
+/// Where a face is: a square around it, upright by the eyes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// In picture pixels.
+    pub(crate) centre: Point,
+    /// Picture pixels along a side.
+    pub(crate) side: f32,
+    /// In radians, clockwise for the viewer.
+    pub(crate) angle: f32,
+}
+
 /// The points of one face.
 #[derive(Clone)]
 pub(crate) struct Mesh {
@@ -61,12 +72,18 @@ impl Mesh {
     pub(crate) fn of(models: &Models, picture: &Picture, found: &Detection) -> Result<Self, FaceError> {
         let rough = Window::square(found.centre, found.side * MARGIN, found.angle, SIZE);
         let first = Self::run_in_window(models, picture, &rough)?;
-        match first.window() {
+        match first.place() {
             Some(refined) if first.face_probability >= MIN_FACE_PROBABILITY / 2.0 => {
-                Self::run_in_window(models, picture, &refined)
+                Self::at(models, picture, refined)
             }
             _ => Ok(first),
         }
+    }
+
+    /// Computes the mesh of a face whose place is known, with one run of the model.
+    pub(crate) fn at(models: &Models, picture: &Picture, place: Place) -> Result<Self, FaceError> {
+        let window = Window::square(place.centre, place.side, place.angle, SIZE);
+        Self::run_in_window(models, picture, &window)
     }
 
     fn run_in_window(models: &Models, picture: &Picture, window: &Window) -> Result<Self, FaceError> {
@@ -102,8 +119,8 @@ impl Mesh {
         })
     }
 
-    /// The window for the second run: upright by the eyes, centred on the points.
-    fn window(&self) -> Option<Window> {
+    /// Where the next run of the model looks for this face: upright by the eyes, centred on the points.
+    pub(crate) fn place(&self) -> Option<Place> {
         let angle = self.roll();
         let (sin, cos) = angle.sin_cos();
         let turned = |p: &[f32; 3]| (p[0] * cos + p[1] * sin, p[1] * cos - p[0] * sin);
@@ -111,7 +128,22 @@ impl Mesh {
         let side = (right - left).max(bottom - top) * MARGIN;
         let (x, y) = ((left + right) / 2.0, (top + bottom) / 2.0);
         let centre = Point::new(x * cos - y * sin, y * cos + x * sin);
-        (side.is_finite() && side > 1.0).then(|| Window::square(centre, side, angle, SIZE))
+        (side.is_finite() && side > 1.0).then_some(Place { centre, side, angle })
+    }
+
+    /// The side of a square with the area of the face's box, in pixels.
+    pub(crate) fn side(&self) -> f32 {
+        let [left, top, right, bottom] = self.bounds();
+        ((right - left) * (bottom - top)).max(0.0).sqrt()
+    }
+
+    /// Whether a face that is no larger than this one is the same face, or a part of it mistaken for a face.
+    /// That is so if the point between its eyes is inside this face's box.
+    pub(crate) fn covers(&self, smaller: &Self) -> bool {
+        let [left, top, right, bottom] = self.bounds();
+        let [a, b] = smaller.eyes();
+        let (x, y) = ((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
+        (left..right).contains(&x) && (top..bottom).contains(&y)
     }
 
     pub(crate) fn point(&self, index: usize) -> Point {
@@ -279,13 +311,8 @@ pub(crate) mod tests {
     #[test]
     fn the_second_window_is_upright_and_around_the_face() {
         let mesh = synthetic(0.0, 30.0, 0.3);
-        let window = mesh.window().expect("a face with an extent");
-        assert!((window.angle().to_degrees() - 30.0).abs() < 0.1);
-        let size = SIZE as f32;
-        let [left, top] = [
-            window.apply(Point::new(0.0, 0.0)),
-            window.apply(Point::new(size, size)),
-        ];
-        assert!(left.distance(top) > 240.0 * MARGIN);
+        let place = mesh.place().expect("a face with an extent");
+        assert!((place.angle.to_degrees() - 30.0).abs() < 0.1);
+        assert!(place.side > 170.0 * MARGIN);
     }
 }

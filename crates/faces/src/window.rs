@@ -75,12 +75,6 @@ impl Window {
         self.a.hypot(self.b)
     }
 
-    /// The window's rotation in the picture, in radians.
-    #[cfg(test)]
-    pub(crate) fn angle(&self) -> f32 {
-        self.b.atan2(self.a)
-    }
-
     /// Maps a point of the window to the picture.
     pub(crate) fn apply(&self, point: Point) -> Point {
         Point::new(
