@@ -231,7 +231,8 @@ mod tests {
     #[test]
     fn too_many_none_and_huge_frames_are_refused_before_they_are_sent() {
         let huge = vec![0; FRAME_BYTES + 1];
-        let cases: [(Vec<&[u8]>, Option<u32>, DecodeError); 3] = [
+        type Case<'a> = (Vec<&'a [u8]>, Option<u32>, DecodeError);
+        let cases: [Case<'_>; 3] = [
             (vec![], None, DecodeError::Empty),
             (vec![b"x"; MOST_FRAMES + 1], None, DecodeError::TooMuchWork),
             (vec![b"x", &huge], Some(1), DecodeError::TooMuchMemory),

@@ -5,6 +5,7 @@
 
 pub mod assets;
 pub mod bodies;
+pub mod challenge;
 pub mod endpoints;
 pub mod exchange;
 pub mod locale;

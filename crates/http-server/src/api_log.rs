@@ -86,13 +86,17 @@ fn retention_of(route: &str) -> CallRetention {
     }
 }
 
+/// The route of a challenge's frames.
+const FRAMES: &str = "/v2/sdk/session/challenge/frames";
+
 /// Middleware around everything that makes the response, so it records the response that the caller receives.
 pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     let Some(route) = route.map(|path| path.as_str().to_owned()) else {
         return next.run(request).await;
     };
-    if Family::of(&route) == Family::System {
+    // Frames come many times a second and say nothing to a developer.
+    if Family::of(&route) == Family::System || route == FRAMES {
         return next.run(request).await;
     }
     let keeps = retention_of(&route);

@@ -28,6 +28,9 @@ use crate::authorization::{self, Authorization};
 use crate::error::Rejection;
 use crate::hosts::is_proxy;
 
+/// The challenge's endpoints, which a page calls many times a second.
+const CHALLENGE: &str = "/v2/sdk/session/challenge";
+
 /// The authenticated caller, as a handler's argument.
 pub struct Authenticated(pub Caller);
 
@@ -62,6 +65,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         (Family::Monitoring, _) => RateClass::Monitoring,
         (_, &Method::GET | &Method::HEAD) => RateClass::Reads,
         (Family::Verify, _) => RateClass::Verify,
+        (Family::Exchange, _) if request.uri().path().starts_with(CHALLENGE) => RateClass::Challenge,
         _ => RateClass::Writes,
     };
     let limit = match limit_of(&app, class, &caller.merchant) {

@@ -49,6 +49,8 @@ pub struct App {
     pub geo: Geo,
     /// Capacity for heavy work.
     pub cpu: CpuPool,
+    /// Capacity for measuring frames of liveness challenges, which must not wait behind verifications.
+    pub films: CpuPool,
     /// Capacity for screenings of addresses and transactions, which mostly wait for other servers.
     pub screenings: CpuPool,
     /// Capacity for hashing passwords, each of which takes 19 MiB.

@@ -294,6 +294,8 @@ pub enum RateClass {
     Reads,
     /// Every other write, links included.
     Writes,
+    /// The liveness challenge's calls of a session.
+    Challenge,
     /// The exchange of link tokens.
     Exchange,
     /// Views of the hosted page.
@@ -312,6 +314,7 @@ impl RateClass {
             RateClass::Monitoring => "monitoring",
             RateClass::Reads => "reads",
             RateClass::Writes => "writes",
+            RateClass::Challenge => "challenge",
             RateClass::Exchange => "exchange",
             RateClass::Page => "page",
             RateClass::FailedAuth => "failed-auth",
@@ -328,6 +331,8 @@ impl ServeConfig {
             RateClass::Monitoring => (self.rate_monitoring, 120),
             RateClass::Reads => (self.rate_reads, 300),
             RateClass::Writes => (self.rate_writes, 60),
+            // Twenty frames a second, each alone, and the calls that start and continue.
+            RateClass::Challenge => (None, 1_500),
             RateClass::Exchange => (self.rate_exchange, 30),
             RateClass::Page => (self.rate_exchange.map(|rate| rate.saturating_mul(10)), 300),
             RateClass::FailedAuth => (self.rate_failed_auth, 30),

@@ -117,7 +117,11 @@ impl MerchantSettings {
             RateClass::Monitoring => self.rate_monitoring,
             RateClass::Reads => self.rate_reads,
             RateClass::Writes => self.rate_writes,
-            RateClass::Exchange | RateClass::Page | RateClass::FailedAuth | RateClass::SignIn => None,
+            RateClass::Challenge
+            | RateClass::Exchange
+            | RateClass::Page
+            | RateClass::FailedAuth
+            | RateClass::SignIn => None,
         }
     }
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use store::attempts::Attempt;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
+use verification::challenge::Report;
 use verification::hold::Hold;
 use verification::names::ScreenedName;
 use verification::screening::ScreeningHit;
@@ -168,6 +169,9 @@ pub struct Measures {
     pub pictures: BTreeMap<String, PictureMeasures>,
     /// The passive liveness check of the selfie.
     pub liveness: Option<LivenessMeasures>,
+    /// The session's liveness challenge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Report>,
     /// The documents, in the order of the submission.
     pub documents: Vec<DocumentMeasures>,
     /// Submitted data compared with the documents' data, whether or not the Flow requires it.

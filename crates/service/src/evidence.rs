@@ -13,6 +13,7 @@ use engine_process::{DocumentPicture, EngineError, Stage, Timings};
 use faces::{Embedding, Face, LivenessOutcome, MATCH_SIMILARITY, REVIEW_SIMILARITY};
 use imaging::DecodeError;
 use reference::DocumentType;
+use sha2::{Digest, Sha256};
 use verification::evidence::{
     BarcodeFinding, Challenge, ComparedField, Consistency, DocumentData, DocumentEvidence, Evidence,
     FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureContent, PictureState, SelfieEvidence,
@@ -35,6 +36,8 @@ pub struct GatheredEvidence {
     pub evidence: Evidence,
     /// The selfie's face, if it is good enough to be compared.
     pub face: Option<Embedding>,
+    /// SHA-256 of the selfie's file.
+    pub selfie_hash: Option<[u8; 32]>,
     /// Milliseconds per stage.
     pub timings: BTreeMap<String, f64>,
     /// The measures behind the evidence, for reviewers.
@@ -52,6 +55,7 @@ pub fn gather_evidence(
     let mut gathered = GatheredEvidence {
         evidence: Evidence::default(),
         face: None,
+        selfie_hash: None,
         timings: BTreeMap::new(),
         seen: Measures {
             match_threshold: match_from(settings),
@@ -68,6 +72,7 @@ pub fn gather_evidence(
         gone,
         timings: &mut gathered.timings,
         seen: &mut gathered.seen,
+        selfie_hash: &mut gathered.selfie_hash,
         selfie: None,
         resemblance: Resemblance::default(),
     };
@@ -105,6 +110,7 @@ struct EvidenceGatherer<'a> {
     gone: &'a Abandoned,
     timings: &'a mut BTreeMap<String, f64>,
     seen: &'a mut Measures,
+    selfie_hash: &'a mut Option<[u8; 32]>,
     /// The fingerprint of the selfie's pixels.
     selfie: Option<[u8; 32]>,
     /// How much the selfie resembles the documents' pictures.
@@ -123,6 +129,7 @@ impl EvidenceGatherer<'_> {
         let Some(file) = self.file(FileField::Selfie)? else {
             return Ok((None, None));
         };
+        *self.selfie_hash = Some(Sha256::digest(&file).into());
         let mut selfie = SelfieEvidence {
             state: PictureState::Corrupted,
             faces: 0,

@@ -19,6 +19,8 @@ const EVENTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 /// Objects are written before their attempt. An object that has no attempt after this time never gets one.
 const ORPHANS_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
 
+/// Liveness challenges are stored so long after their last call.
+const CHALLENGES_KEPT_MS: i64 = 60 * 60 * 1_000;
 /// How many overdue sessions one transaction ends, so that no other writer waits long.
 const SESSIONS_AT_ONCE: i64 = 200;
 
@@ -139,10 +141,12 @@ async fn sweep(app: &App) -> Result<u64, store::Error> {
     let mut swept = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
         let links_before = tx.now() - LINKS_KEPT_MS;
         let events_before = tx.now() - EVENTS_KEPT_MS;
+        let challenges_before = tx.now() - CHALLENGES_KEPT_MS;
         Ok(store::limits::sweep(tx).await?
             + store::idempotency::sweep(tx).await?
             + store::sessions::sweep_links(tx, links_before).await?
             + store::sessions::sweep(tx, links_before).await?
+            + store::challenges::sweep(tx, challenges_before).await?
             + store::outbox::sweep(tx, events_before).await?
             + store::portal_sessions::sweep(tx).await?
             + store::sign_ups::sweep(tx).await?

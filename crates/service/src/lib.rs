@@ -16,6 +16,7 @@ pub mod backups;
 pub mod branding;
 pub mod caller;
 pub mod chain_watch;
+pub mod challenge;
 pub mod comparison;
 pub mod configurations;
 pub mod dispositions;

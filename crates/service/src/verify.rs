@@ -36,7 +36,9 @@ use super::evidence::{GatheredEvidence, gather_evidence};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
 use super::names::{self, EarlierNames, NameCheck, NamesByAttempt, ScreenedNames};
-use super::{App, Shared, applicants, cpu, events, flows, merchants, reviews, sessions, suppressions};
+use super::{
+    App, Shared, applicants, challenge, cpu, events, flows, merchants, reviews, sessions, suppressions,
+};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
 use crate::problem::Problem;
@@ -74,8 +76,13 @@ pub async fn run(
     };
 
     let settings = merchants::settings(&caller.merchant)?;
-    let (gathered, screened, files) =
+    let (mut gathered, screened, files) =
         gather_and_screen(app, &submission, &against.flow, settings.clone(), files).await?;
+    if let Some(session_id) = against.session_id.filter(|_| submission.via_bearer) {
+        let wanted = submission.document_configuration(&against.flow).biometric();
+        let proof = challenge::proof(app, caller.scope, session_id).await?;
+        challenge::add_to(&mut gathered, wanted, proof);
+    }
     metrics::counter!("bonafide_verifications_total").increment(1);
     let recording = Recording {
         app: Arc::clone(app),

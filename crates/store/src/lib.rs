@@ -52,6 +52,7 @@ pub mod applicants;
 pub mod attempts;
 pub mod audit;
 pub mod bulk;
+pub mod challenges;
 mod clock;
 mod conn;
 pub mod consents;

@@ -481,6 +481,22 @@ pub async fn advance(
     Ok(changed == 1)
 }
 
+/// Moves the end of an open session to at least `until` (ms).
+pub async fn extend(tx: &mut Tx, scope: Scope, id: Uuid, until: i64) -> Result<(), Error> {
+    let now = tx.now();
+    execute!(
+        tx,
+        scope,
+        "update sessions set expires_at = $4
+         where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and expires_at > $5
+             and expires_at < $4",
+        id,
+        until,
+        now
+    )
+    .map(|_| ())
+}
+
 /// Deletes link tokens that expired before a time (ms); returns how many.
 pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(

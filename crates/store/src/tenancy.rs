@@ -26,6 +26,7 @@ tables! {
     b"api_log"
     b"attempts"
     b"audit"
+    b"challenges"
     b"consents"
     b"counters"
     b"credentials"

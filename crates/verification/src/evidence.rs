@@ -201,16 +201,16 @@ pub enum Liveness {
     Inconclusive,
 }
 
-/// The hosted page's challenge, a sequence of head turns, as the server checked it.
+/// The hosted page's challenge, as the server checked it; see [`crate::challenge`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Challenge {
-    /// No challenge was recorded.
+    /// The selfie is no frame of a challenge that ended well.
     #[default]
     Absent,
     /// The challenge was passed.
     Passed,
-    /// The challenge was failed.
-    Failed,
+    /// The challenge was left to a person, whose hold says so.
+    InReview,
 }
 
 /// Submitted data compared with document data.

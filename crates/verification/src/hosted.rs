@@ -155,7 +155,7 @@ pub const PAGE_STEPS: [&str; 13] = [
 /// What can happen at a step.
 pub const EVENT_KINDS: [&str; 6] = ["reached", "completed", "retried", "dropped", "failed", "denied"];
 /// The details of an event in addition to the failure codes: causes in camera, picture, outcome and network.
-pub const EVENT_DETAILS: [&str; 35] = [
+pub const EVENT_DETAILS: [&str; 48] = [
     // The camera
     "permission_denied",
     "no_camera",
@@ -183,6 +183,20 @@ pub const EVENT_DETAILS: [&str; 35] = [
     "several_faces",
     "face_too_small",
     "turn_to_camera",
+    // The challenge
+    "assisted",
+    "passed",
+    "review",
+    "too_slow",
+    "wrong_way",
+    "too_fast",
+    "too_early",
+    "another_face",
+    "flat",
+    "wrong_light",
+    "interrupted",
+    "slow_connection",
+    "broken_off",
     // The outcome
     "approved",
     "pending",

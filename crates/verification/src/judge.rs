@@ -242,9 +242,8 @@ fn examine_selfie(evidence: &Evidence, wants_challenge: bool, find: &mut impl Fn
         1 => {}
         _ => find(Code::MultipleFaces, Source::Ocr),
     }
-    let challenge_failed = selfie.challenge == Challenge::Failed;
-    let challenge_missing = wants_challenge && selfie.challenge != Challenge::Passed;
-    if selfie.liveness == Liveness::Inconclusive || challenge_failed || challenge_missing {
+    let challenge_missing = wants_challenge && selfie.challenge == Challenge::Absent;
+    if selfie.liveness == Liveness::Inconclusive || challenge_missing {
         find(Code::LivenessIncomplete, Source::Ocr);
     }
     if selfie.liveness == Liveness::NotLive {

@@ -98,6 +98,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         labels: LabelSets::open(&config.data)?,
         chains: Arc::new(chains),
         cpu: CpuPool::new(config.workers()),
+        films: CpuPool::new(config.workers()),
         screenings: CpuPool::new(SCREENINGS_PER_WORKER * config.workers()),
         passwords: CpuPool::new(config.workers().min(PASSWORDS_AT_ONCE)),
         mailer: Mailer::open(&config)?,

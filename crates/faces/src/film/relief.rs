@@ -58,7 +58,7 @@ pub(super) struct Moved {
 pub(super) fn relief(points: &[Moved], eyes: f32) -> Option<Relief> {
     let of = |part| points.iter().filter(move |point| point.part == part);
     let (face, tip): (Vec<&Moved>, Vec<&Moved>) = (of(Part::Face).collect(), of(Part::Tip).collect());
-    if face.len() < MIN_FACE || tip.len() < MIN_TIP || !(eyes > 1.0) {
+    if face.len() < MIN_FACE || tip.len() < MIN_TIP || eyes <= 1.0 || eyes.is_nan() {
         return None;
     }
     let centre = Point::new(
@@ -183,7 +183,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;
-    let lower = if values.len() % 2 == 0 {
+    let lower = if values.len().is_multiple_of(2) {
         values[middle - 1]
     } else {
         upper

@@ -4,6 +4,7 @@
 use hosted_page::locale::Locale;
 use serde_json::Value;
 use service::applicant_view::View;
+use verification::challenge::End;
 use verification::codes::{CODES, Code, CodeInfo, ResultObject};
 
 use super::fields::iso_date;
@@ -298,17 +299,18 @@ fn faces(page: &Page, view: &View) -> Facts {
 }
 
 fn liveness(page: &Page, view: &View) -> Facts {
+    let mut facts = challenge(page, view);
     let Some(liveness) = &view.detail.seen.liveness else {
-        return Vec::new();
+        return facts;
     };
     let outcome = page.word("review.liveness", &word(&liveness.outcome));
-    let mut facts = vec![
+    facts.extend([
         (page.t("review.fact.liveness"), outcome),
         (
             page.t("review.fact.liveness_score"),
             format!("{:.2}", liveness.score),
         ),
-    ];
+    ]);
     if let Some((pattern, colour)) = liveness.cues {
         facts.push((page.t("review.fact.pattern"), format!("{pattern:.2}")));
         facts.push((page.t("review.fact.colour"), format!("{colour:.1}")));
@@ -320,6 +322,49 @@ fn liveness(page: &Page, view: &View) -> Facts {
         facts.push((
             page.t("review.fact.because"),
             page.word("review.liveness_reason", reason),
+        ));
+    }
+    facts
+}
+
+/// The session's challenge: its end, each move, and the light of the screen.
+fn challenge(page: &Page, view: &View) -> Facts {
+    let Some(report) = &view.detail.seen.challenge else {
+        return Vec::new();
+    };
+    let end = match report.end {
+        Some(End::Passed) => "passed",
+        Some(End::Review(doubt)) => doubt.as_str(),
+        Some(End::Failed(failure)) => failure.as_str(),
+        Some(End::Void(cause)) => cause.as_str(),
+        None => "broken_off",
+    };
+    let seconds = format!("{:.1} s", report.took_ms as f64 / 1_000.0);
+    let mut facts = vec![(
+        page.t("review.fact.challenge"),
+        format!("{} · {seconds}", page.word("review.challenge", end)),
+    )];
+    for figures in &report.moves {
+        let mut said = vec![
+            format!("{:.0}°", figures.peak),
+            page.t1(
+                "review.fact.reaction",
+                "seconds",
+                format!("{:.2}", figures.reaction_ms as f64 / 1_000.0),
+            ),
+        ];
+        if let Some(relief) = figures.relief {
+            said.push(page.t1("review.fact.relief", "relief", format!("{relief:.3}")));
+        }
+        facts.push((
+            page.word("review.challenge.move", figures.movement.as_str()),
+            said.join(" · "),
+        ));
+    }
+    if let Some(flashes) = &report.flashes {
+        facts.push((
+            page.t("review.fact.screen_light"),
+            format!("{:.2}", flashes.correlation),
         ));
     }
     facts

@@ -58,6 +58,7 @@ const OTHERS: [&str; 17] = [
     "review_proposals.reason_sealed",
     // They expire within weeks.
     "api_log.exchange_sealed",
+    "challenges.state_sealed",
     "idempotency_keys.answer_sealed",
     "invitations.email_sealed",
     "portal_sessions.device_sealed",

@@ -12,12 +12,14 @@ mod measured;
 mod plan;
 mod report;
 mod run;
+mod selfie;
 
 pub use flashes::FlashFigures;
 pub use measured::{FilmWish, Measured, MeasuredFace};
 pub use plan::{Colour, Kind, Move, Plan, PlannedMove, Random};
 pub use report::{Doubt, End, Failure, Hint, Instruction, MoveFigures, Report, Shown, VoidCause};
 pub use run::{Run, SelfieFrame};
+pub use selfie::{SelfieProof, judge_selfie};
 
 /// The tries of one session, each with a fresh plan.
 pub const MAX_TRIES: u32 = 3;

@@ -10,7 +10,7 @@ use super::angles::Rest;
 use super::flashes::FlashSample;
 use super::measured::{FilmWish, Measured, MeasuredFace};
 use super::plan::{Kind, Move, Plan, PlannedMove};
-use super::report::{End, Failure, Hint, Instruction, Report, Shown, VoidCause};
+use super::report::{Doubt, End, Failure, Hint, Instruction, Report, Shown, VoidCause};
 
 mod stages;
 #[cfg(test)]
@@ -184,6 +184,11 @@ impl Run {
         }
     }
 
+    /// The kind of challenge.
+    pub fn kind(&self) -> Kind {
+        self.plan.kind
+    }
+
     /// How the run ended; `None` while it goes on.
     pub fn end(&self) -> Option<End> {
         self.end
@@ -239,6 +244,18 @@ impl Run {
             self.break_off(now_ms);
             self.issue(now_ms);
         }
+    }
+
+    /// Ends a run that took too many frames.
+    pub fn give_up(&mut self) {
+        if self.end.is_none() {
+            self.finish(End::Void(VoidCause::BrokenOff));
+        }
+    }
+
+    /// Leaves the last failed try to a person.
+    pub fn leave_to_review(&mut self, doubt: Doubt) {
+        self.end = Some(End::Review(doubt));
     }
 
     /// Takes the frames of one request, in order. `now_ms` is when their measurement was finished.

@@ -247,9 +247,6 @@ const ROWS: &[(u16, &[DocumentType], &str, Change)] = &[
     (2105, &[Passport], "a selfie that cannot be judged", |e, _| {
         set_selfie(e, |s| s.liveness = Liveness::Inconclusive);
     }),
-    (2105, &[Passport], "a failed sequence of head turns", |e, _| {
-        set_selfie(e, |s| s.challenge = Challenge::Failed);
-    }),
     (2104, &[Passport], "a selfie off a screen", |e, _| {
         set_selfie(e, |s| s.liveness = Liveness::NotLive);
     }),

@@ -12,6 +12,7 @@ use crate::harness::{Backend, Key, Server, answer, on_both, workspace};
 
 mod admissions;
 mod attempts;
+mod challenge;
 mod links;
 mod page;
 

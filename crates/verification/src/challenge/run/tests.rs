@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::challenge::plan::{Colour, Random};
-use crate::challenge::report::Doubt;
 
 /// A small generator (PCG).
 fn generator(seed: u64) -> impl FnMut(u32) -> u32 {
@@ -296,7 +295,9 @@ fn another_light_never_passes() {
     };
     let ends = (0..100).map(|seed| play(Kind::Turns, seed, &person).0);
     let failed = ends.inspect(|end| assert_ne!(*end, Some(End::Passed)));
-    let failed = failed.filter(|end| *end == Some(End::Failed(Failure::WrongLight))).count();
+    let failed = failed
+        .filter(|end| *end == Some(End::Failed(Failure::WrongLight)))
+        .count();
     assert!(failed >= 80, "{failed} of 100");
 }
 

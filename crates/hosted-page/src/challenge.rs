@@ -1,0 +1,268 @@
+//! `/v2/sdk/session/challenge…`: the liveness challenge's endpoints, which only the hosted page calls. They are
+//! additions to the contract. They decide nothing; see `service::challenge`.
+
+use axum::extract::{FromRequest, Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Json;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use http_server::body;
+use http_server::error::Rejection;
+use http_server::gate::Authenticated;
+use http_server::json::JsonObject;
+use http_server::openapi::{ErrorAndMessageBody, HostedErrors, SessionBodyErrors};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use service::Shared;
+use service::challenge::{self, Progress, Route};
+use service::problem::Problem;
+use utoipa::ToSchema;
+use verification::challenge::Shown;
+use verification::challenge::frames::MAX_BODY_BYTES;
+
+/// How to start or continue a challenge.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only; `read` reads the body")]
+pub struct ChallengeRequestBody {
+    /// `standard` is what the Flow asks for. `assisted` asks for no turns, and a person reviews it.
+    #[schema(pattern = "^(standard|assisted)$", example = "standard")]
+    route: Option<String>,
+    /// Whether to begin the next try after one that ended.
+    #[schema(example = false)]
+    restart: Option<bool>,
+}
+
+/// The state of a challenge.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChallengeBody {
+    /// `waiting`, `running`, `passed`, `review`, `failed` or `void`. After `void`, the next call starts again and
+    /// costs no try.
+    #[schema(example = "running")]
+    pub state: &'static str,
+    /// While waiting: the place in the queue, from 1.
+    #[schema(example = 3)]
+    pub place: Option<i64>,
+    /// While waiting: an estimate in seconds.
+    #[schema(example = 40)]
+    pub wait_seconds: Option<i64>,
+    /// While running: the nonce of the frames' chain, 16 bytes in base64url.
+    #[schema(example = "3q2-7wABAgMEBQYHCAkKCw")]
+    pub nonce: Option<String>,
+    /// While running: the number of the next frame.
+    #[schema(example = 17)]
+    pub next_frame: Option<u32>,
+    /// While running: what the page shows.
+    pub instruction: Option<InstructionBody>,
+    /// While running: `no_face`, `one_face`, `closer`, `farther`, `centre`, `look_straight`, `too_dark`, `more`,
+    /// `less`, `slower` or `hold_still`.
+    #[schema(example = "closer")]
+    pub hint: Option<&'static str>,
+    /// The part that is done, 0–1.
+    #[schema(example = 0.4)]
+    pub progress: f32,
+    /// Why the last run failed (`too_slow`, `wrong_way`, `too_fast`, `too_early`, `another_face`, `flat`,
+    /// `wrong_light`, `interrupted`) or counts for nothing (`slow_connection`, `busy`, `broken_off`).
+    #[schema(example = "too_slow")]
+    pub reason: Option<&'static str>,
+    /// Tries that are left.
+    #[schema(example = 3)]
+    pub tries_left: i64,
+    /// After `passed` and `review`: the number of the frame to send as `selfie`, byte for byte.
+    #[schema(example = 6)]
+    pub selfie_frame: Option<u32>,
+}
+
+/// What the page shows.
+#[derive(Serialize, ToSchema)]
+pub struct InstructionBody {
+    /// Its number; frames name the instruction that was on the screen.
+    #[schema(example = 4)]
+    pub number: u16,
+    /// `look`, `flash`, `ready`, `turn_left`, `turn_right`, `nod_up`, `nod_down`, `hold` or `back`. Left and right
+    /// are the person's own.
+    #[schema(example = "turn_left")]
+    pub show: &'static str,
+    /// The move to hold, for `hold`.
+    #[schema(example = "turn_left")]
+    #[serde(rename = "move")]
+    pub movement: Option<&'static str>,
+    /// The colour of the screen, for `flash`.
+    #[schema(example = "#ff5050")]
+    pub colour: Option<&'static str>,
+}
+
+impl From<Progress> for ChallengeBody {
+    fn from(progress: Progress) -> Self {
+        let (place, wait_seconds) = progress.queue.unzip();
+        let (chain, instruction) = progress.running.unzip();
+        ChallengeBody {
+            state: progress.state.as_str(),
+            place,
+            wait_seconds,
+            nonce: chain.map(|chain| URL_SAFE_NO_PAD.encode(chain.nonce())),
+            next_frame: chain.map(|chain| chain.next()),
+            instruction: instruction.map(|instruction| InstructionBody {
+                number: instruction.number,
+                show: instruction.shown.as_str(),
+                movement: match instruction.shown {
+                    Shown::Do(movement) | Shown::Hold(movement) => Some(movement.as_str()),
+                    Shown::Look | Shown::Flash(_) | Shown::Ready | Shown::Back => None,
+                },
+                colour: match instruction.shown {
+                    Shown::Flash(colour) => Some(colour.css()),
+                    _ => None,
+                },
+            }),
+            hint: instruction
+                .and_then(|instruction| instruction.hint)
+                .map(|hint| hint.as_str()),
+            progress: progress.progress,
+            reason: progress.reason,
+            tries_left: progress.tries_left,
+            selfie_frame: progress.selfie_frame,
+        }
+    }
+}
+
+/// Start the liveness challenge, or continue it.
+///
+/// It joins the queue while the server is at capacity: repeat the call every two seconds. After a break, the call
+/// gives a new nonce and repeats the step at hand, which costs no try.
+#[utoipa::path(post, path = "/v2/sdk/session/challenge", operation_id = "beginChallenge", tag = "Hosted page", security(("bearer" = [])),
+    request_body = ChallengeRequestBody,
+    responses(
+        (status = 200, description = "The challenge", body = ChallengeBody),
+        (status = 400, description = "Validation failed, or `no_challenge`: the Flow takes a plain selfie", body = ErrorAndMessageBody),
+        (status = 404, description = "`not_found`: the session's Flow or Group was deleted", body = ErrorAndMessageBody),
+        (status = 409, description = "`challenge_out_of_step`: another device continues it", body = ErrorAndMessageBody),
+        HostedErrors, SessionBodyErrors))]
+pub async fn begin(
+    State(app): State<Shared>,
+    Authenticated(caller): Authenticated,
+    body: JsonObject,
+) -> Result<Json<ChallengeBody>, Rejection> {
+    let (route, restart) = read(&body.object)?;
+    Ok(Json(
+        challenge::begin(&app, &caller, route, restart).await?.into(),
+    ))
+}
+
+/// Send frames of the liveness challenge.
+///
+/// The body is, big-endian: the nonce (16 bytes), the chain (32 bytes), then 1 to 30 frames: number (`u32`),
+/// milliseconds since the nonce's first frame (`u32`), number of the instruction on the screen (`u16`), length
+/// (`u16`), JPEG. The chain starts as SHA-256 of the nonce, and each frame makes it SHA-256 of the chain followed by
+/// the frame's bytes; the body states it after its last frame. Frames are JPEG pictures of at most 15,000 bytes,
+/// 320–480 pixels wide, at most 854 high, all of one size and not mirrored, 10–20 a second. The same body can be sent
+/// again after a broken connection.
+#[utoipa::path(post, path = "/v2/sdk/session/challenge/frames", operation_id = "sendChallengeFrames", tag = "Hosted page", security(("bearer" = [])),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 200, description = "The challenge", body = ChallengeBody),
+        (status = 400, description = "Validation failed: the text names the frame and the remedy; nothing was taken", body = ErrorAndMessageBody),
+        (status = 409, description = "`challenge_out_of_step`: another nonce, a missing frame or another chain; start or continue the challenge", body = ErrorAndMessageBody),
+        HostedErrors, SessionBodyErrors))]
+pub async fn frames(
+    State(app): State<Shared>,
+    Authenticated(caller): Authenticated,
+    FramesBody { bytes, arrived_ms }: FramesBody,
+) -> Result<Json<ChallengeBody>, Rejection> {
+    Ok(Json(
+        challenge::take_frames(&app, &caller, bytes, arrived_ms)
+            .await?
+            .into(),
+    ))
+}
+
+/// A body of frames, and when it had arrived (ms).
+pub struct FramesBody {
+    bytes: Bytes,
+    arrived_ms: i64,
+}
+
+impl<S: Send + Sync> FromRequest<S> for FramesBody {
+    type Rejection = Rejection;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Rejection> {
+        let content_type = request
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok());
+        if content_type != Some("application/octet-stream") {
+            let text = "body - Content-Type must be application/octet-stream";
+            return Err(Problem::validation(vec![text.into()]).into());
+        }
+        let bytes = body::whole(request.into_body(), MAX_BODY_BYTES).await?;
+        Ok(FramesBody {
+            bytes,
+            arrived_ms: Timestamp::now().as_millisecond(),
+        })
+    }
+}
+
+fn read(body: &Map<String, Value>) -> Result<(Route, bool), Problem> {
+    let mut errors = Vec::new();
+    let route = match body.get("route") {
+        None | Some(Value::Null) => Route::Standard,
+        Some(Value::String(route)) if route == "standard" => Route::Standard,
+        Some(Value::String(route)) if route == "assisted" => Route::Assisted,
+        Some(_) => {
+            errors.push("route - must be `standard` or `assisted`".to_owned());
+            Route::Standard
+        }
+    };
+    let restart = match body.get("restart") {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(restart)) => *restart,
+        Some(_) => {
+            errors.push("restart - must be true or false".to_owned());
+            false
+        }
+    };
+    let unknown = body
+        .keys()
+        .filter(|key| !["route", "restart"].contains(&key.as_str()));
+    errors.extend(unknown.map(|key| format!("{key} - is unknown; send `route` and `restart`")));
+    if errors.is_empty() {
+        Ok((route, restart))
+    } else {
+        Err(Problem::validation(errors))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_request_says() {
+        for (body, expected) in [
+            (json!({}), Ok((Route::Standard, false))),
+            (
+                json!({"route": "standard", "restart": true}),
+                Ok((Route::Standard, true)),
+            ),
+            (
+                json!({"route": "assisted", "restart": null}),
+                Ok((Route::Assisted, false)),
+            ),
+            (json!({"route": "easy"}), Err("route")),
+            (json!({"restart": "yes"}), Err("restart")),
+            (json!({"rout": "assisted"}), Err("rout - is unknown")),
+        ] {
+            let Value::Object(object) = &body else {
+                panic!("an object")
+            };
+            match (read(object), expected) {
+                (Ok(read), Ok(expected)) => assert_eq!(read, expected, "{body}"),
+                (Err(problem), Err(text)) => assert!(problem.errors()[0].starts_with(text), "{body}"),
+                (read, _) => panic!("{body}: {read:?}"),
+            }
+        }
+    }
+}
