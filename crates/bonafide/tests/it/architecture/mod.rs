@@ -14,7 +14,7 @@ const FLOORS: &[&[&str]] = &[
     &["reference", "resampling", "sealing", "sandbox", "faults"],
     &["imaging", "inference", "chain"],
     &["documents", "faces", "sanctions", "chain-sources"],
-    &["engine-process", "verification", "store"],
+    &["engine-process", "films", "verification", "store"],
     &["node"],
     &["service"],
     &["portal-accounts"],
