@@ -13,6 +13,9 @@ import { boot } from "./boot.js";
  * @typedef {{access_token: string, session_id: string, expires_in: number, number?: string}} Exchange
  */
 
+/** Maximum time of a request of the challenge. A connection that broke silently ends then, and the request is repeated. */
+const CHALLENGE_MS = 10_000;
+
 /** An unsuccessful response. Status 0 means that there was no response. */
 export class ApiError extends Error {
   /** @param {number} status @param {any} body @param {number} [retryAfter] seconds */
@@ -31,15 +34,19 @@ export const useToken = (token) => void (accessToken = token);
 /**
  * @param {string} method
  * @param {string} path
- * @param {{body?: unknown, anonymous?: boolean, keepalive?: boolean}} [options]
+ * @param {{body?: unknown, anonymous?: boolean, keepalive?: boolean, timeout?: number}} [options] `body`: bytes are sent as
+ *   they are, everything else as JSON
  * @returns {Promise<any>}
  */
-async function call(method, path, { body, anonymous, keepalive } = {}) {
+async function call(method, path, { body, anonymous, keepalive, timeout } = {}) {
   if (boot.rehearsal) return rehearse(path);
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const isBytes = body instanceof Uint8Array;
+  if (body !== undefined) headers["Content-Type"] = isBytes ? "application/octet-stream" : "application/json";
   if (!anonymous) headers["Authorization"] = `Bearer ${accessToken}`;
+  const ended = new AbortController();
+  const timer = timeout ? setTimeout(() => ended.abort(), timeout) : undefined;
   let response;
   try {
     response = await fetch(path, {
@@ -48,10 +55,13 @@ async function call(method, path, { body, anonymous, keepalive } = {}) {
       keepalive: keepalive ?? false,
       cache: "no-store",
       credentials: "omit",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: ended.signal,
+      ...(body === undefined ? {} : { body: isBytes ? /** @type {Uint8Array<ArrayBuffer>} */ (body) : JSON.stringify(body) }),
     });
   } catch {
     throw new ApiError(0, null);
+  } finally {
+    clearTimeout(timer);
   }
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new ApiError(response.status, answer, Number(response.headers.get("Retry-After")) || 0);
@@ -95,6 +105,18 @@ export const handoff = () => call("POST", `${SESSION}/handoff`);
 /** @param {string} token @returns {Promise<Exchange>} */
 export const claim = (token) => call("POST", `${SESSION}/handoff/claim`, { body: { token }, anonymous: true });
 export const reject = () => call("POST", `${SESSION}/handoff/reject`);
+/**
+ * Starts the liveness challenge, joins its queue, or continues it after a break.
+ * @param {import("./capture/challenge.js").Route} route @param {boolean} restart begins the next try after a failed one
+ * @returns {Promise<import("./capture/challenge.js").Answer>}
+ */
+export const challenge = (route, restart) => call("POST", `${SESSION}/challenge`, { body: { route, restart }, timeout: CHALLENGE_MS });
+/**
+ * Sends frames of the challenge (capture/frames.js).
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @returns {Promise<import("./capture/challenge.js").Answer>}
+ */
+export const challengeFrames = (bytes) => call("POST", `${SESSION}/challenge/frames`, { body: bytes, timeout: CHALLENGE_MS });
 /** @param {unknown[]} events @param {boolean} keepalive */
 export const events = (events, keepalive) => call("POST", `${SESSION}/events`, { body: { events }, keepalive });
 

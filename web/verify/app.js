@@ -102,6 +102,13 @@ function deadlineOf(current) {
 export async function refresh() {
   const current = await api.current();
   if (known) known.current = current;
+  const deadline = deadlineOf(current);
+  // The server extends a session that waits in a queue.
+  if (access && !isOver && deadline > access.deadline + 1000) {
+    access.deadline = deadline;
+    store.setTab({ ...store.tab(), access });
+    watchTime(deadline);
+  }
   return current;
 }
 

@@ -44,11 +44,6 @@ const PORTRAIT_MS = 700;
 /** How often a bad automatic shot is discarded before the applicant gets to see it. */
 const MAX_RETRIES = 2;
 
-const style = document.createElement("link");
-style.rel = "stylesheet";
-style.href = new URL("./capture.css", import.meta.url).href;
-document.head.append(style);
-
 /** Measures pictures in a worker, or in the main thread without one. */
 function createMeter() {
   /** @type {Grey|null} */

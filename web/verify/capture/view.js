@@ -1,4 +1,4 @@
-/** The elements of the live view and their states. index.js decides which state to show. */
+/** The elements of the live view and their states. index.js decides which state to show. It loads the view's stylesheet. */
 
 import { h } from "../dom.js";
 import { frameIn } from "./geometry.js";
@@ -9,16 +9,22 @@ import { STEADY } from "./guidance.js";
 
 /** @typedef {(key: string, params?: Record<string, string|number>) => string} Translate */
 
-const ICONS = {
+const style = document.createElement("link");
+style.rel = "stylesheet";
+style.href = new URL("./capture.css", import.meta.url).href;
+document.head.append(style);
+
+export const ICONS = {
   close: "M6 6l12 12M18 6 6 18",
   light: "M13 2.5 5.5 13.5h5.500L10 21.5 18.5 10H12.500z",
   flip: "M4 10a8 8 0 0 1 14-3.500M20 14a8 8 0 0 1-14 3.500M18.5 3v4h-4M5.5 21v-4h4",
   turn: "M7 8.500h10a2 2 0 0 1 2 2v7a2 2 0 0 1-2 2H7a2 2 0 0 1-2-2v-7a2 2 0 0 1 2-2M12 2.500l3 2.5-3 2.5",
+  sound: "M4 9.500v5h3.500l4.500 4v-13l-4.500 4zM15.5 9a4.500 4.500 0 0 1 0 6M18 6.500a8 8 0 0 1 0 11",
   file: "M13.5 2.500H7A2.5 2.5 0 0 0 4.5 5v14A2.5 2.5 0 0 0 7 21.500h10a2.5 2.5 0 0 0 2.5-2.500V8.500zM13.5 2.500v6h6M12 18v-5.500M9.5 14.800l2.5-2.5 2.5 2.5",
 };
 
 /** @param {string} path @param {string} [className] */
-function drawing(path, className = "capture-icon") {
+export function drawing(path, className = "capture-icon") {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
   svg.setAttribute("viewBox", "0 0 24 24");
@@ -37,6 +43,31 @@ function ring() {
   return svg;
 }
 
+/** The video element of a live view. */
+export function liveVideo() {
+  const video = h("video", { class: "capture-video", playsinline: true, muted: true, autoplay: true, "aria-hidden": "true", tabindex: "-1", disablepictureinpicture: true });
+  video.muted = true; // The attribute alone does not mute an element made by script.
+  return video;
+}
+
+/** A round button with an icon. @param {keyof typeof ICONS} icon @param {string} label @param {() => void} onclick */
+export const tool = (icon, label, onclick) => h("button", { class: "capture-tool", type: "button", "aria-label": label, title: label, onclick }, drawing(ICONS[icon]));
+
+/**
+ * Hides the elements behind a view from the keyboard; notices remain reachable.
+ * @param {HTMLElement} host
+ * @returns {() => void} undoes it
+ */
+export function coverPage(host) {
+  const covered = [...document.body.children].filter(
+    (element) => !element.contains(host) && !element.matches("script, [aria-live], #notices") && !element.hasAttribute("inert"),
+  );
+  for (const element of covered) element.setAttribute("inert", "");
+  return () => {
+    for (const element of covered) element.removeAttribute("inert");
+  };
+}
+
 /**
  * @param {HTMLElement} host
  * @param {Subject} subject
@@ -48,25 +79,21 @@ export function createView(host, subject, t, handlers) {
   let turned = false;
   let lit = false;
 
-  const tool = (/** @type {keyof typeof ICONS} */ icon, /** @type {string} */ key, /** @type {() => void} */ onclick) =>
-    h("button", { class: "capture-tool", type: "button", "aria-label": t(key), title: t(key), onclick }, drawing(ICONS[icon]));
-
-  const video = h("video", { class: "capture-video", playsinline: true, muted: true, autoplay: true, "aria-hidden": "true", tabindex: "-1", disablepictureinpicture: true });
-  video.muted = true; // The attribute alone does not mute an element made by script.
+  const video = liveVideo();
   const frame = h("div", { class: "capture-frame", "aria-hidden": "true" }, h("i"), h("i"), h("i"), h("i"));
   const title = h("h2", { class: "capture-title" }, t(kind === "selfie" ? "capture.title.selfie" : `capture.title.${shape}.${side}`));
   const hint = h("p", { class: "capture-hint", role: "status", "aria-live": "polite" });
   const room = h("div", { class: "capture-room" });
-  const torch = tool("light", "capture.torch", () => {
+  const torch = tool("light", t("capture.torch"), () => {
     lit = !lit;
     handlers.onTorch(lit);
   });
-  const turn = tool("turn", "capture.turn", () => {
+  const turn = tool("turn", t("capture.turn"), () => {
     turned = !turned;
     turn.setAttribute("aria-pressed", String(turned));
     layout();
   });
-  const flip = tool("flip", "capture.switch", handlers.onSwitch);
+  const flip = tool("flip", t("capture.switch"), handlers.onSwitch);
   const shutter = h("button", { class: "capture-shutter", type: "button", "aria-label": t("capture.shutter"), disabled: true, onclick: handlers.onShutter }, ring());
   torch.hidden = true;
   flip.hidden = true;
@@ -82,7 +109,7 @@ export function createView(host, subject, t, handlers) {
     h(
       "div",
       { class: "capture-top" },
-      h("div", { class: "capture-bar" }, tool("close", "capture.cancel", handlers.onCancel), title, h("div", { class: "capture-tools" }, turn, torch)),
+      h("div", { class: "capture-bar" }, tool("close", t("capture.cancel"), handlers.onCancel), title, h("div", { class: "capture-tools" }, turn, torch)),
       hint,
     ),
     room,
@@ -124,11 +151,7 @@ export function createView(host, subject, t, handlers) {
   host.replaceChildren(root);
   watch.observe(room);
   watch.observe(root);
-  // The keyboard must not reach elements behind the view; notices remain reachable.
-  const covered = [...document.body.children].filter(
-    (element) => !element.contains(host) && !element.matches("script, [aria-live], #notices") && !element.hasAttribute("inert"),
-  );
-  for (const element of covered) element.setAttribute("inert", "");
+  const uncover = coverPage(host);
 
   return {
     video,
@@ -178,7 +201,7 @@ export function createView(host, subject, t, handlers) {
     },
     remove() {
       watch.disconnect();
-      for (const element of covered) element.removeAttribute("inert");
+      uncover();
       root.remove();
     },
   };

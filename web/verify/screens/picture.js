@@ -1,5 +1,5 @@
 // One picture: instructions, camera or file, and the review of the result. If the camera does not work, there
-// is always another way.
+// is always another way. The selfie of a Flow with a live selfie or liveness is screens/challenge.js.
 import * as app from "../app.js";
 import { actions, announce, button, h, heading, hero, icon, lead, note, rows } from "../dom.js";
 import { track } from "../events.js";
@@ -7,7 +7,9 @@ import * as flow from "../flow.js";
 import { has, size, t } from "../i18n.js";
 import { inspect } from "../pdf.js";
 import * as router from "../router.js";
+import * as challenge from "./challenge.js";
 import { TYPE_ICONS } from "./document.js";
+import { trouble } from "./trouble.js";
 
 /** How often a poor picture is rejected. After that, the applicant may use it. */
 const REFUSALS = 2;
@@ -18,8 +20,9 @@ const capture = () => import("../capture/index.js");
 
 /** @param {flow.Side} side @returns {router.Render} */
 export const renderSide = (side) => (part, params) => {
+  if (side === "selfie" && challenge.isRequired()) return challenge.render(part, params);
   if (part === "camera") return camera(side);
-  if (part === "trouble") return trouble(side, params?.code ?? "no_camera", params?.app ?? null);
+  if (part === "trouble") return troubleWithFiles(side, params?.code ?? "no_camera", params?.app ?? null);
   if (app.currentWork().pictures[side]) return review(side);
   return primer(side, part === "file");
 };
@@ -28,15 +31,10 @@ export const renderSide = (side) => (part, params) => {
 const kindOf = (side) => (side === "selfie" ? "selfie" : "document");
 
 /** Whether the Flow requires the camera. @param {flow.Side} side */
-function wantsCamera(side) {
-  const { biometricType, documentUploadType } = app.facts().current;
-  return side === "selfie" ? biometricType !== "selfie" : documentUploadType === "fileCapture";
-}
+const wantsCamera = (side) => side !== "selfie" && app.facts().current.documentUploadType === "fileCapture";
 
 /** @param {flow.Side} side */
 const title = (side) => t(side === "selfie" ? "picture.selfie" : `picture.${side}.${app.currentWork().type}`);
-
-const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
 /** @param {flow.Side} side @param {boolean} asFile @returns {Promise<router.Screen>} */
 async function primer(side, asFile) {
@@ -48,7 +46,7 @@ async function primer(side, asFile) {
     const support = await cameraSupport();
     if (!support.ok) {
       track("camera", "failed", support.reason ?? undefined);
-      return trouble(side, support.reason ?? "no_camera", support.inAppBrowser);
+      return troubleWithFiles(side, support.reason ?? "no_camera", support.inAppBrowser);
     }
     // Loads while the applicant reads.
     setTimeout(capture, 300);
@@ -73,7 +71,7 @@ async function primer(side, asFile) {
       actions(
         live ? h("p", { class: "fine" }, t("picture.ask")) : h("p", { class: "fine only-touch" }, t(isSelfie ? "picture.formats.photo" : "picture.formats")),
         live ? button("primary", t("picture.camera"), openCamera, "camera") : button("primary", t(isSelfie ? "picture.photo" : "picture.file"), pick.open, "file"),
-        live ? (isSelfie ? null : button("plain", t("picture.usefile"), pick.open)) : button("plain", t("picture.usecamera"), openCamera),
+        live ? button("plain", t("picture.usefile"), pick.open) : button("plain", t("picture.usecamera"), openCamera),
         oneSided
           ? button("plain", t("picture.noback"), () => {
               app.currentWork().noBack = true;
@@ -187,52 +185,11 @@ function camera(side) {
   return { body: [h("h1", { class: "quiet", tabindex: "-1" }, title(side)), host], shown: run, cleanup: () => ended.abort() };
 }
 
-/** Help for a camera that does not work. @param {flow.Side} side @param {string} code @param {string | null} inApp @returns {router.Screen} */
-function trouble(side, code, inApp) {
-  const isSelfie = side === "selfie";
+/** Help for a camera that does not work. @param {flow.Side} side @param {string} code @param {string | null} inApp */
+function troubleWithFiles(side, code, inApp) {
   const problem = h("div", { class: "problem" });
-  const file = chooser(side, problem);
-  const photo = chooser(side, problem, isSelfie ? "user" : "environment");
-  const isPhone = isTouch();
-  const again = button(isPhone && code !== "permission_denied" ? "secondary" : "primary", t("page.retry"), async () => {
-    track("camera", "retried");
-    const { cameraSupport } = await import("../capture/camera.js");
-    const { ok } = await cameraSupport();
-    if (ok) router.show(side, { part: "camera" });
-    else announce(t(`trouble.${code}.title`));
-  });
-  const elsewhere =
-    inApp !== null && !app.facts().claimed ? button("secondary", t("trouble.otherbrowser"), () => router.show("device", { part: "link", params: { from: side } }), "link")
-    : isPhone ? null
-    : button("secondary", t("trouble.otherdevice"), () => router.show("device", { params: { from: side } }), "phone");
-  const ways = [
-    // The camera app works even if pages may not use the camera.
-    isPhone ? button(code === "permission_denied" ? "secondary" : "primary", t("picture.useapp"), photo.open, "camera") : null,
-    ["insecure", "unsupported", "in_app_browser"].includes(code) ? null : again,
-    elsewhere,
-    isSelfie ? null : button("plain", t("picture.usefile"), file.open),
-  ];
-  return {
-    body: [
-      hero("camera", "wait"),
-      heading(t(`trouble.${code}.title`)),
-      lead(t(`trouble.${code}.body`, { app: inApp && inApp !== "WebView" ? inApp : t("trouble.in_app_browser.app") })),
-      code === "permission_denied" ? h("div", { class: "panel" }, h("h2", { class: "small" }, t("trouble.help.title")), h("p", null, t(`trouble.help.${browser()}`))) : null,
-      problem,
-      actions(...ways),
-      file.input,
-      photo.input,
-    ],
-  };
-}
-
-/** The browser whose instructions apply. */
-function browser() {
-  const agent = navigator.userAgent;
-  if (/iPhone|iPad/.test(agent) || (/Macintosh/.test(agent) && isTouch())) return "ios";
-  if (/Android/.test(agent)) return "android";
-  if (/Firefox\//.test(agent)) return "firefox";
-  return /Chrome\//.test(agent) ? "chrome" : "safari";
+  const photo = chooser(side, problem, side === "selfie" ? "user" : "environment");
+  return trouble(side, code, inApp, { photo, file: side === "selfie" ? null : chooser(side, problem), problem });
 }
 
 /** @param {flow.Side} side @returns {Promise<router.Screen>} */

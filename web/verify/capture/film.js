@@ -1,0 +1,77 @@
+/**
+ * Takes small JPEGs of the camera's video, as it sees and not mirrored, in the sizes that the liveness challenge accepts.
+ * It takes a picture only once, because repeated pictures look like a still.
+ */
+
+import { MAX_JPEG_BYTES } from "./frames.js";
+
+/** @typedef {import("./challenge.js").Shot} Shot */
+
+/** Minimum interval between frames: every second picture of a camera with 30 a second. */
+const FASTEST_MS = 60;
+/** Interval without `requestVideoFrameCallback`. */
+const INTERVAL_MS = 72;
+/** A camera without a picture for this long has stopped. */
+const STALLED_MS = 3000;
+const MAX_HEIGHT = 854;
+const MIN_WIDTH = 320;
+
+/**
+ * The size of the frames and the part of the video in them.
+ * @param {number} width @param {number} height of the video
+ */
+export function frameSize(width, height) {
+  const most = height >= width ? 360 : 480;
+  const wide = Math.max(MIN_WIDTH, Math.min(most, width, Math.floor((MAX_HEIGHT * width) / height)));
+  const high = Math.min(MAX_HEIGHT, Math.round((wide * height) / width));
+  const part = (high * width) / wide;
+  return { width: wide, height: high, top: Math.max(0, (height - part) / 2), part: Math.min(height, part) };
+}
+
+/** @param {HTMLVideoElement} video */
+export function createFilm(video) {
+  const canvas = document.createElement("canvas");
+  const context = canvas.getContext("2d", { alpha: false });
+  let quality = 0.7;
+  let last = -Infinity;
+
+  /** Waits for the next picture of the camera. @returns {Promise<boolean>} false: it has stopped */
+  const nextPicture = () =>
+    new Promise((resolve) => {
+      const stalled = setTimeout(() => resolve(false), STALLED_MS);
+      const done = () => {
+        clearTimeout(stalled);
+        resolve(true);
+      };
+      if ("requestVideoFrameCallback" in video) {
+        const seen = () => {
+          if (performance.now() - last >= FASTEST_MS) done();
+          else video.requestVideoFrameCallback(seen);
+        };
+        video.requestVideoFrameCallback(seen);
+      } else setTimeout(done, Math.max(0, last + INTERVAL_MS - performance.now()));
+    });
+
+  /** @param {number} value @returns {Promise<Blob | null>} */
+  const encode = (value) => new Promise((resolve) => canvas.toBlob(resolve, "image/jpeg", value));
+
+  /** @returns {Promise<Shot | null>} null: the camera has stopped */
+  return async function film() {
+    if (context === null || !(await nextPicture()) || video.videoWidth === 0 || video.readyState < 2) return null;
+    const at = performance.now();
+    last = at;
+    const { width, height, top, part } = frameSize(video.videoWidth, video.videoHeight);
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    context.imageSmoothingQuality = "medium";
+    context.drawImage(video, 0, top, video.videoWidth, part, 0, 0, width, height);
+    let blob = await encode(quality);
+    while (blob && blob.size > MAX_JPEG_BYTES && quality > 0.05) {
+      quality *= 0.85;
+      blob = await encode(quality);
+    }
+    if (!blob || blob.size > MAX_JPEG_BYTES) return null;
+    // Better when there is room, with a reserve for the next picture.
+    if (blob.size < 0.75 * MAX_JPEG_BYTES) quality = Math.min(0.85, quality + 0.02);
+    return { jpeg: new Uint8Array(await blob.arrayBuffer()), width, height, at };
+  };
+}
