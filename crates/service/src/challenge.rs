@@ -93,10 +93,14 @@ pub async fn begin(app: &App, caller: &Caller, route: Route, restart: bool) -> R
             ChallengeState::Passed | ChallengeState::Review | ChallengeState::Failed => true,
             ChallengeState::Waiting | ChallengeState::Running | ChallengeState::Void => false,
         };
-        let no_try_left = challenge.tries >= i64::from(MAX_TRIES) && route == Route::Standard;
-        if is_over && (!restart || no_try_left) {
+        if is_over && !restart {
             return shown(tx, session.id, &challenge).await;
         }
+        // Who has lost the frames of the last try gets a film for the person who decides.
+        let kind = match challenge.tries < i64::from(MAX_TRIES) {
+            true => kind,
+            false => Kind::Assisted,
+        };
         let state = State::read(&challenge)?;
         let keeps_capacity = challenge.state == ChallengeState::Running && challenge.held_until > now;
         if !matches!(challenge.state, ChallengeState::Waiting | ChallengeState::Running)

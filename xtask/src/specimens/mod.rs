@@ -14,6 +14,7 @@ mod moment;
 mod mrz;
 mod order;
 mod person;
+mod turning;
 
 use std::{fs, path::Path, sync::Mutex, thread, time::Instant};
 
@@ -43,8 +44,11 @@ struct Specimen {
 /// The file that records the inputs of the specimens in its folder.
 const RECIPE_FILE: &str = ".recipe";
 
+/// The specimen whose person turns the head, see [`turning`].
+const TURNING: &str = "pass-passport";
+
 /// All inputs of the specimens, except the models.
-const SOURCES: [&[u8]; 11] = [
+const SOURCES: [&[u8]; 16] = [
     include_bytes!("camera.rs"),
     include_bytes!("canvas.rs"),
     include_bytes!("cast.rs"),
@@ -56,6 +60,11 @@ const SOURCES: [&[u8]; 11] = [
     include_bytes!("mrz.rs"),
     include_bytes!("order.rs"),
     include_bytes!("person.rs"),
+    include_bytes!("turning.rs"),
+    include_bytes!("../../../crates/films/src/canvas.rs"),
+    include_bytes!("../../../crates/films/src/depths.rs"),
+    include_bytes!("../../../crates/films/src/mesh.rs"),
+    include_bytes!("../../../crates/films/src/room.rs"),
 ];
 
 pub(crate) fn run(out: &Path, models: &Path) -> Result<()> {
@@ -72,7 +81,8 @@ pub(crate) fn run(out: &Path, models: &Path) -> Result<()> {
         fs::remove_dir_all(&staging).with_context(|| format!("removing {}", staging.display()))?;
     }
     fs::create_dir_all(&staging).with_context(|| format!("creating {}", staging.display()))?;
-    let made = render(&studio, &fonts, &staging, &recipe).and_then(|files| publish(&files, &staging, out));
+    let made =
+        render(&studio, &fonts, &staging, models, &recipe).and_then(|files| publish(&files, &staging, out));
     let removed = fs::remove_dir_all(&staging);
     made?;
     removed.with_context(|| format!("removing {}", staging.display()))?;
@@ -92,7 +102,7 @@ fn recipe(models: &Path) -> Result<String> {
 }
 
 /// Renders all specimens on all cores. Returns the names of the files, with the index and the recipe last.
-fn render(studio: &Studio, fonts: &Fonts, dir: &Path, recipe: &str) -> Result<Vec<String>> {
+fn render(studio: &Studio, fonts: &Fonts, dir: &Path, models: &Path, recipe: &str) -> Result<Vec<String>> {
     let orders = &cast::SPECIMEN_SPECS;
     let next = Mutex::new(orders.iter().enumerate());
     let rendered = Mutex::new(Vec::new());
@@ -123,8 +133,18 @@ fn render(studio: &Studio, fonts: &Fonts, dir: &Path, recipe: &str) -> Result<Ve
         .collect::<Result<Vec<_>>>()?;
     anyhow::ensure!(specimens.len() == orders.len(), "a specimen was lost");
 
+    let selfie = specimens
+        .iter()
+        .find(|specimen| specimen.name == TURNING)
+        .and_then(|specimen| specimen.contents.iter().find(|(name, _)| name.contains("selfie")))
+        .with_context(|| format!("{TURNING} has no selfie"))?;
+    let views = turning::views(models, &selfie.1).context("views of a turning head")?;
     let mut names = Vec::new();
-    for (name, bytes) in specimens.iter().flat_map(|specimen| &specimen.contents) {
+    for (name, bytes) in specimens
+        .iter()
+        .flat_map(|specimen| &specimen.contents)
+        .chain(&views)
+    {
         fs::write(dir.join(name), bytes).with_context(|| format!("writing {name}"))?;
         names.push(name.clone());
     }

@@ -73,6 +73,8 @@ impl State {
         self.run.resume(now_ms);
         State {
             chain: Some(Chain::begin(nonce, next)),
+            // A phone may have been turned.
+            size: None,
             clocks: None,
             last: None,
             track: None,

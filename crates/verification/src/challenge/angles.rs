@@ -31,10 +31,10 @@ const TURN: Limits = Limits {
     straight: 8.0,
 };
 const NOD: Limits = Limits {
-    onset: 4.0,
-    least: 9.0,
+    onset: 3.5,
+    least: 7.0,
     most: 30.0,
-    opposite: 7.0,
+    opposite: 6.0,
     across: 16.0,
     straight: 6.0,
 };

@@ -273,7 +273,8 @@ impl Run {
             self.take_one(frame);
         }
         let Some(last) = frames.last() else { return };
-        if self.end.is_none() && now_ms - last.at_ms > MOST_LAG_MS {
+        // Before anything is asked for, only the person's patience suffers.
+        if self.end.is_none() && self.stage != Stage::Look && now_ms - last.at_ms > MOST_LAG_MS {
             self.finish(End::Void(VoidCause::Busy));
         }
         self.issue(now_ms);

@@ -14,6 +14,7 @@ const LOOK_MS: i64 = 240;
 /// The same for a challenge without moves, and for the route for people who cannot turn.
 const BURST_FRAMES: usize = 12;
 const BURST_MS: i64 = 1_000;
+const ASSISTED_MS: i64 = 2_000;
 /// A person has so long to be seen well, in ms.
 const MOST_LOOKING_MS: i64 = 60_000;
 /// A colour is shown at least so long, in ms.
@@ -29,6 +30,10 @@ const MIN_RELIEF: f32 = 0.05;
 /// The size of a face: the distance between its eyes as a share of the frame's width.
 const MIN_EYES: f32 = 0.14;
 const MAX_EYES: f32 = 0.42;
+/// A face that looks into the camera, in degrees. The measured pitch of faces that do is up to 22° off.
+const MAX_YAW: f32 = 12.0;
+const MAX_PITCH: f32 = 35.0;
+const MAX_ROLL: f32 = 18.0;
 /// Frames of the beginning that may be sent as selfie.
 const MOST_SELFIES: usize = 12;
 
@@ -37,7 +42,8 @@ impl Run {
     pub(super) fn least_looking(&self) -> (usize, i64) {
         match self.plan.kind {
             Kind::Turns => (LOOK_FRAMES, LOOK_MS),
-            Kind::Burst | Kind::Assisted => (BURST_FRAMES, BURST_MS),
+            Kind::Burst => (BURST_FRAMES, BURST_MS),
+            Kind::Assisted => (BURST_FRAMES, ASSISTED_MS),
         }
     }
 
@@ -82,7 +88,11 @@ impl Run {
     }
 
     pub(super) fn give_up_looking(&mut self, at_ms: i64) {
-        if at_ms - self.since_ms > MOST_LOOKING_MS {
+        let most = match self.plan.kind {
+            Kind::Turns | Kind::Burst => MOST_LOOKING_MS,
+            Kind::Assisted => 3 * MOST_LOOKING_MS,
+        };
+        if at_ms - self.since_ms > most {
             self.finish(End::Void(VoidCause::BrokenOff));
         }
     }
@@ -276,7 +286,7 @@ fn hint(face: &MeasuredFace) -> Option<Hint> {
         Some(Hint::Farther)
     } else if (face.centre[0] - 0.5).abs() > 0.22 || (face.centre[1] - 0.5).abs() > 0.25 {
         Some(Hint::Centre)
-    } else if face.yaw.abs() > 12.0 || face.pitch.abs() > 18.0 || face.roll.abs() > 18.0 {
+    } else if face.yaw.abs() > MAX_YAW || face.pitch.abs() > MAX_PITCH || face.roll.abs() > MAX_ROLL {
         Some(Hint::LookStraight)
     } else if face.too_dark {
         Some(Hint::TooDark)
