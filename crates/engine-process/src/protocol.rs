@@ -313,6 +313,29 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_that_was_not_sent_is_not_refused() {
+        let film = |frames| Request {
+            task: Task::Film {
+                before: None,
+                frames,
+                restart: true,
+                embed: 0,
+            },
+            limits: Limits::default(),
+        };
+        let mut message = Vec::new();
+        let refused = FilmDecodeError {
+            frame: Some(2),
+            error: DecodeError::Truncated,
+        };
+        write_answer(&mut message, &Answer::FrameUndecodable(refused.clone())).unwrap();
+        let read = |request: &Request| read_answer(&mut message.as_slice(), request, "");
+        assert_eq!(read(&film(3)).unwrap(), Answer::FrameUndecodable(refused));
+        assert!(matches!(read(&film(2)), Err(ProtocolError::Malformed)));
+        assert!(matches!(read(&request()), Err(ProtocolError::Malformed)));
+    }
+
+    #[test]
     fn bytes_after_a_message_are_refused() {
         let mut bytes = postcard::to_stdvec(&Answer::EngineFailed(Stage::Read)).unwrap();
         bytes.push(0);

@@ -327,3 +327,49 @@ fn limit_processor(more: Duration) -> io::Result<()> {
         },
     )?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn jpeg(width: u32, height: u32) -> Vec<u8> {
+        encode_jpeg(&Picture::filled(width, height, [90; 3]), 80).unwrap()
+    }
+
+    #[test]
+    fn a_frame_that_gives_no_picture_is_named() {
+        let (good, wide) = (jpeg(36, 48), jpeg(FRAME_SIDE + 1, 9));
+        let png = imaging::encode_png(&Picture::filled(4, 4, [0; 3])).unwrap();
+        let limits = Limits::default();
+        let cases: [(&[u8], DecodeError); 5] = [
+            (b"", DecodeError::Empty),
+            (b"nonsense", DecodeError::UnknownFormat),
+            (&png, DecodeError::Unsupported),
+            (&good[..good.len() / 2], DecodeError::Truncated),
+            (
+                &wide,
+                DecodeError::TooManyPixels {
+                    width: FRAME_SIDE + 1,
+                    height: 9,
+                },
+            ),
+        ];
+        for (bad, error) in cases {
+            let mut file = Vec::new();
+            for frame in [good.as_slice(), bad, &good] {
+                file.extend((frame.len() as u32).to_le_bytes());
+                file.extend(frame);
+            }
+            let (number, found) = decode_frames(&file, &limits).unwrap_err();
+            assert_eq!((number, &found), (1, &error));
+            let Answer::FrameUndecodable(refused) = undecodable_frame(number, true, found) else {
+                panic!("{error:?}");
+            };
+            assert_eq!(refused.frame, Some(0), "the frame before does not count");
+        }
+        let Answer::FrameUndecodable(refused) = undecodable_frame(0, true, DecodeError::Empty) else {
+            panic!("a frame is refused");
+        };
+        assert_eq!(refused.frame, None);
+    }
+}

@@ -172,3 +172,63 @@ impl Places<'_> {
             .map(|(place, _)| place)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn track(points: usize) -> Track {
+        let point = Moved {
+            from: Point::new(479.9, 853.9),
+            to: Point::new(479.9, 853.9),
+            part: Part::Tip,
+        };
+        Track {
+            size: (u32::MAX, u32::MAX),
+            face: Place {
+                centre: Point::new(240.0, 400.0),
+                side: 300.0,
+                angle: -0.1,
+            },
+            eyes: 90.0,
+            placed: MAX_POINTS as u32,
+            points: vec![point; points],
+        }
+    }
+
+    #[test]
+    fn the_largest_track_takes_less_than_3000_bytes_and_is_read_as_written() {
+        let largest = track(MAX_POINTS);
+        let bytes = postcard::to_stdvec(&largest).expect("serialises");
+        assert!(bytes.len() <= 3_000, "{}", bytes.len());
+        assert_eq!(postcard::from_bytes::<Track>(&bytes).expect("parses"), largest);
+    }
+
+    #[test]
+    fn numbers_that_no_frame_gives_are_noticed() {
+        assert!(track(MAX_POINTS).is_plausible() && track(0).is_plausible());
+        let faults: [fn(&mut Track); 7] = [
+            |track| track.points.push(track.points[0]),
+            |track| track.placed = 3,
+            |track| track.placed = u32::MAX,
+            |track| track.eyes = f32::NAN,
+            |track| track.face.side = -1.0,
+            |track| track.face.centre.x = 1e30,
+            |track| track.points[7].to.y = f32::INFINITY,
+        ];
+        for (number, fault) in faults.into_iter().enumerate() {
+            let mut changed = track(MAX_POINTS);
+            fault(&mut changed);
+            assert!(!changed.is_plausible(), "fault {number}");
+        }
+    }
+
+    #[test]
+    fn landmarks_are_used_once() {
+        let mut all: Vec<usize> = [&TIP[..], &NOSE, &FACE].concat();
+        all.sort_unstable();
+        let count = all.len();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}
