@@ -88,7 +88,6 @@ test("document and selfie by camera pass", async () => {
 
 test("document and live selfie by camera pass", async () => {
   const { watched, page, me } = await arrive(seeing, live);
-  await mockPerson(page);
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
   assert.equal((await server.poll(await sessionOf(page))).status, "success");
   await watched.close(server);

@@ -20,7 +20,7 @@ after(async () => {
 async function arrive(flow, behaviour) {
   const watched = await newVisitor(browser);
   await before(watched.page, behaviour);
-  await watched.open(await server.link(await server.flow(documentsFlow(flow))));
+  await watched.open(await server.link(await server.flow({ ...documentsFlow(flow), settings: { reviewPolicy: "on_match" } })));
   return { watched, page: watched.page, me: person(watched.page, await specimen("pass-passport")) };
 }
 

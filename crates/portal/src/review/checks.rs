@@ -339,11 +339,14 @@ fn challenge(page: &Page, view: &View) -> Facts {
         Some(End::Void(cause)) => cause.as_str(),
         None => "broken_off",
     };
-    let seconds = format!("{:.1} s", report.took_ms as f64 / 1_000.0);
-    let mut facts = vec![(
-        page.t("review.fact.challenge"),
-        format!("{} · {seconds}", page.word("review.challenge", end)),
-    )];
+    let mut said = vec![page.word("review.challenge", end)];
+    said.extend(
+        report
+            .last_failure
+            .map(|failure| page.word("review.challenge", failure.as_str())),
+    );
+    said.push(format!("{:.1} s", report.took_ms as f64 / 1_000.0));
+    let mut facts = vec![(page.t("review.fact.challenge"), said.join(" · "))];
     for figures in &report.moves {
         let mut said = vec![
             format!("{:.0}°", figures.peak),

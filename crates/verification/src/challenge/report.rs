@@ -203,6 +203,9 @@ pub struct Report {
     pub kind: Kind,
     /// The end; `None` of a run that was broken off.
     pub end: Option<End>,
+    /// Why the last try failed, if every try did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<Failure>,
     /// The moves in order.
     pub moves: Vec<MoveFigures>,
     /// The flashes.

@@ -125,6 +125,7 @@ impl Run {
         let report = Report {
             kind: plan.kind,
             end: None,
+            last_failure: None,
             moves: Vec::new(),
             flashes: None,
             frames: 0,
@@ -255,7 +256,10 @@ impl Run {
 
     /// Leaves the last failed try to a person.
     pub fn leave_to_review(&mut self, doubt: Doubt) {
-        self.end = Some(End::Review(doubt));
+        if let Some(End::Failed(failure)) = self.end {
+            self.report.last_failure = Some(failure);
+        }
+        self.finish(End::Review(doubt));
     }
 
     /// Takes the frames of one request, in order. `now_ms` is when their measurement was finished.

@@ -318,6 +318,19 @@ fn a_lost_face_repeats_a_move_and_costs_nothing() {
 }
 
 #[test]
+fn the_last_failed_try_is_left_to_a_person() {
+    let person = Behaviour {
+        wrong_way: true,
+        ..HONEST
+    };
+    let (_, mut run) = play(Kind::Turns, 1, &person);
+    run.leave_to_review(Doubt::NoTriesLeft);
+    let end = Some(End::Review(Doubt::NoTriesLeft));
+    assert_eq!((run.end(), run.report().end), (end, end));
+    assert_eq!(run.report().last_failure, Some(Failure::WrongWay));
+}
+
+#[test]
 fn two_faces_never_begin() {
     let (end, run) = play(Kind::Turns, 1, &Behaviour { faces: 2, ..HONEST });
     assert_eq!(end, Some(End::Void(VoidCause::BrokenOff)));
