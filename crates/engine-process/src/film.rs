@@ -231,11 +231,15 @@ mod tests {
     #[test]
     fn too_many_none_and_huge_frames_are_refused_before_they_are_sent() {
         let huge = vec![0; FRAME_BYTES + 1];
-        type Case<'a> = (Vec<&'a [u8]>, Option<u32>, DecodeError);
-        let cases: [Case<'_>; 3] = [
-            (vec![], None, DecodeError::Empty),
-            (vec![b"x"; MOST_FRAMES + 1], None, DecodeError::TooMuchWork),
-            (vec![b"x", &huge], Some(1), DecodeError::TooMuchMemory),
+        let none: Vec<&[u8]> = Vec::new();
+        let cases = [
+            (none, None, DecodeError::Empty),
+            (
+                vec![b"x".as_slice(); MOST_FRAMES + 1],
+                None,
+                DecodeError::TooMuchWork,
+            ),
+            (vec![b"x".as_slice(), &huge], Some(1), DecodeError::TooMuchMemory),
         ];
         for (frames, frame, error) in cases {
             let task = FilmTask {

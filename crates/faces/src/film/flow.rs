@@ -210,8 +210,7 @@ impl Template {
             );
             moved = Point::new(moved.x + step.x, moved.y + step.y);
             let far = moved.distance(shift);
-            // Written so that a number which is none is refused.
-            if far > MAX_MOVE || far.is_nan() {
+            if far.is_nan() || far > MAX_MOVE {
                 return Found::Lost;
             }
             if step.x.hypot(step.y) < SMALL_STEP {

@@ -58,7 +58,7 @@ pub(super) struct Moved {
 pub(super) fn relief(points: &[Moved], eyes: f32) -> Option<Relief> {
     let of = |part| points.iter().filter(move |point| point.part == part);
     let (face, tip): (Vec<&Moved>, Vec<&Moved>) = (of(Part::Face).collect(), of(Part::Tip).collect());
-    if face.len() < MIN_FACE || tip.len() < MIN_TIP || eyes <= 1.0 || eyes.is_nan() {
+    if face.len() < MIN_FACE || tip.len() < MIN_TIP || eyes.is_nan() || eyes <= 1.0 {
         return None;
     }
     let centre = Point::new(
