@@ -30,11 +30,13 @@ pub enum Job {
     Orphans,
     /// Replaces the keys below a new master key.
     KeyRenewal,
+    /// Embeds the faces of an earlier model again.
+    Faces,
 }
 
 impl Job {
     /// Every job.
-    pub const ALL: [Job; 8] = [
+    pub const ALL: [Job; 9] = [
         Job::Webhooks,
         Job::Lists,
         Job::Chains,
@@ -43,6 +45,7 @@ impl Job {
         Job::Retention,
         Job::Orphans,
         Job::KeyRenewal,
+        Job::Faces,
     ];
 
     /// The job's name in reports and in text keys.
@@ -56,6 +59,7 @@ impl Job {
             Job::Retention => "retention",
             Job::Orphans => "orphans",
             Job::KeyRenewal => "key-renewal",
+            Job::Faces => "faces",
         }
     }
 
@@ -63,7 +67,7 @@ impl Job {
     pub fn interval(self) -> Duration {
         match self {
             Job::Webhooks => Duration::from_secs(1),
-            Job::Lists | Job::KeyRenewal => Duration::from_secs(5),
+            Job::Lists | Job::KeyRenewal | Job::Faces => Duration::from_secs(5),
             Job::Chains => Duration::from_secs(30),
             // With a lease of 30 s, a session whose node died is settled within a minute.
             Job::Expiry => Duration::from_secs(20),

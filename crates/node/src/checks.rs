@@ -207,7 +207,7 @@ pub async fn faces(db: &Db, model: &str) -> Check {
         Ok(faces) => Check::attention(
             NAME,
             format!(
-                "{faces} were made by another model, so their people are not recognised. `bonafide faces reindex` re-indexes those whose selfie is still stored"
+                "{faces} were made by another model, so their people are not recognised. The servers embed those whose selfie is still stored again; `bonafide faces reindex` does it at once"
             ),
         ),
         Err(error) => Check::bad(NAME, error.to_string()),

@@ -1,13 +1,14 @@
 //! Cleans up for as long as the server runs: expired rows, sessions that have run out of time, calls and
-//! attempts past their retention, objects without an attempt, keys below an earlier master key, and samples of
-//! the metrics. Every node may do this at the same time.
+//! attempts past their retention, objects without an attempt, keys below an earlier master key, faces of an
+//! earlier model, and samples of the metrics. Every node may do this at the same time.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::background::Job;
-use super::{App, Shared, api_log, erasure, key_renewal, retention};
+use super::{App, Shared, api_log, erasure, key_renewal, reindex, retention};
 
 /// How often metrics are compacted.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
@@ -32,7 +33,8 @@ pub async fn run(app: Shared) {
         old_calls(&app),
         old_attempts(&app),
         orphans(&app),
-        keys(&app)
+        keys(&app),
+        faces(&app)
     );
 }
 
@@ -73,6 +75,27 @@ async fn keys(app: &App) {
         }
         app.background.record_run(Job::KeyRenewal, &renewed);
         tokio::time::sleep(Job::KeyRenewal.interval()).await;
+    }
+}
+
+/// After an upgrade with another face model, the servers embed the known faces again.
+async fn faces(app: &App) {
+    let mut left = BTreeSet::new();
+    loop {
+        // Engines that start on demand are not started for this.
+        let renewed = match app.engines.known() {
+            Ok(Some(engines)) => reindex::sweep(app, &engines.face_model, &mut left)
+                .await
+                .map(|done| done.renewed),
+            Ok(None) | Err(_) => Ok(0),
+        };
+        match &renewed {
+            Ok(0) => {}
+            Ok(people) => tracing::info!(people, "faces of an earlier model were embedded again"),
+            Err(problem) => tracing::warn!(%problem, "faces of an earlier model could not be embedded again"),
+        }
+        app.background.record_run(Job::Faces, &renewed);
+        tokio::time::sleep(Job::Faces.interval()).await;
     }
 }
 

@@ -2,16 +2,23 @@
 //! that their people are recognised again. A selfie counts only if its attempt proved the person's face. A
 //! person without one is left unchanged and counted.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use engine_process::EngineWorkers;
 use faces::Embedding;
+use rand::seq::SliceRandom;
 use serde_json::json;
 use store::audit::{self, Entry};
 use store::objects::ObjectName;
 use store::{Db, Error, Objects, Scope, attempts};
+use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 use verification::submission::FileField;
 
+use super::App;
 use super::attempt_detail::Detail;
+use crate::cpu::CpuPool;
 use crate::problem::Problem;
 
 /// The result for an account's people whose faces an older model had embedded.
@@ -36,20 +43,84 @@ pub struct Reindexer {
     pub face_model: String,
 }
 
+/// Re-indexes the faces of all accounts that an earlier model than `face_model` embedded, whenever this node has
+/// nothing else to do. `skipped` is kept from run to run.
+///
+/// # Errors
+/// As [`Reindexer::reindex`].
+pub async fn sweep(app: &App, face_model: &str, skipped: &mut BTreeSet<Uuid>) -> Result<Reindexed, Problem> {
+    let outdated = store::faces::count_outdated(&mut app.db.read().await?, face_model).await?;
+    let mut done = Reindexed::default();
+    if outdated == 0 {
+        return Ok(done);
+    }
+    let reindexer = Reindexer {
+        db: app.db.clone(),
+        objects: app.objects.clone(),
+        engines: app.engines.clone(),
+        face_model: face_model.to_owned(),
+    };
+    for account in store::merchants::list(&mut app.db.read().await?).await? {
+        for sandbox in [false, true] {
+            let scope = Scope {
+                merchant_id: account.id,
+                sandbox,
+            };
+            let of_scope = reindexer
+                .reindex(scope, "server", Some(&app.cpu), skipped)
+                .await?;
+            done.renewed += of_scope.renewed;
+            done.left += of_scope.left;
+        }
+    }
+    Ok(done)
+}
+
+/// How long to wait before looking again for a worker that has nothing to do.
+const BUSY: Duration = Duration::from_millis(250);
+
+async fn idle(pool: &CpuPool) -> Result<OwnedSemaphorePermit, Problem> {
+    loop {
+        let capacity = pool.capacity();
+        if capacity.running < capacity.workers && capacity.waiting == 0 {
+            return pool.permit().await;
+        }
+        tokio::time::sleep(BUSY).await;
+    }
+}
+
 impl Reindexer {
     /// Re-indexes an account's faces one person at a time, while servers run. It can be interrupted and
-    /// started again.
+    /// started again. With a `pace`, each person waits for a worker that has nothing else to do. People whose
+    /// face cannot be embedded are added to `skipped`, and those in it are not tried.
     ///
     /// # Errors
     /// When database, object store, decoder or model fail.
-    pub async fn reindex(&self, scope: Scope, actor: &str) -> Result<Reindexed, Problem> {
-        let people = {
+    pub async fn reindex(
+        &self,
+        scope: Scope,
+        actor: &str,
+        pace: Option<&CpuPool>,
+        skipped: &mut BTreeSet<Uuid>,
+    ) -> Result<Reindexed, Problem> {
+        let mut people = {
             let mut conn = self.db.read().await?;
             store::faces::outdated_people(&mut conn, scope, &self.face_model).await?
         };
+        people.retain(|facemap_id| !skipped.contains(facemap_id));
+        // Several nodes work at once. In different orders, they rarely meet.
+        people.shuffle(&mut rand::rng());
         let mut done = Reindexed::default();
         for facemap_id in people {
-            match self.face(scope, facemap_id).await {
+            let _permit = match pace {
+                Some(pool) => Some(idle(pool).await?),
+                None => None,
+            };
+            let found = self.face(scope, facemap_id).await;
+            if !matches!(found, Ok(Some(_))) {
+                skipped.insert(facemap_id);
+            }
+            match found {
                 Ok(Some(face)) if self.replace(scope, facemap_id, &face).await? => done.renewed += 1,
                 // The person was erased meanwhile, or another process re-indexed the face.
                 Ok(Some(_)) => {}

@@ -1,5 +1,6 @@
 //! `bonafide faces reindex`: rebuilds the face index after a change of the face model.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -69,7 +70,7 @@ pub(super) fn run(command: &FacesCommand) -> anyhow::Result<()> {
                     sandbox,
                 };
                 let done = reindexer
-                    .reindex(scope, "command line")
+                    .reindex(scope, "command line", None, &mut BTreeSet::new())
                     .await
                     .map_err(|problem| anyhow!("account {}: {problem}", account.id))?;
                 let line = json!({"merchantId": account.id, "sandbox": sandbox, "renewed": done.renewed, "left": done.left});

@@ -26,7 +26,7 @@ const MOST_MOVE_MS: i64 = 6_000;
 /// So long to look straight ahead again, in ms.
 const MOST_BACK_MS: i64 = 5_000;
 /// A nose that stands out less than this is flat, in eye distances (issue: heads .096–.145, photographs ≤ .015).
-const MIN_RELIEF: f32 = 0.05;
+const MIN_RELIEF: f32 = 0.04;
 /// The size of a face: the distance between its eyes as a share of the frame's width.
 const MIN_EYES: f32 = 0.14;
 const MAX_EYES: f32 = 0.42;
@@ -170,6 +170,7 @@ impl Run {
             return self.repeat(Repeat::Own(Failure::TooSlow, Hint::More), at_ms);
         }
         self.attempted.peak = self.attempted.peak.max(along);
+        self.note_relief(planned, along, face);
         if along >= limits.least && along <= limits.most {
             self.hint = None;
             return self.enter_quietly(Stage::Hold(index), at_ms);
@@ -191,21 +192,13 @@ impl Run {
             } else {
                 Hint::More
             });
-            self.attempted.relief.clear();
             return self.enter_quietly(Stage::Turn(index), at_ms);
         }
-        if let Some([lateral, vertical]) = face.relief {
-            let relief = if planned.movement.is_turn() {
-                lateral
-            } else {
-                vertical
-            };
-            self.attempted.relief.push(relief * planned.movement.sign());
-        }
+        self.note_relief(planned, along, face);
         if at_ms - self.since_ms < planned.hold_ms {
             return;
         }
-        let relief = median(std::mem::take(&mut self.attempted.relief));
+        let relief = depth(std::mem::take(&mut self.attempted.relief));
         if planned.movement.is_turn() {
             match relief {
                 None => return self.repeat(Repeat::Lost, at_ms),
@@ -219,6 +212,22 @@ impl Run {
         self.note_move(planned, relief);
         self.is_compared = false;
         self.enter(Stage::Back(index + 1), at_ms);
+    }
+
+    /// Notes how far the nose stands out, from the middle of a move on.
+    fn note_relief(&mut self, planned: PlannedMove, along: f32, face: &MeasuredFace) {
+        let Some([lateral, vertical]) = face
+            .relief
+            .filter(|_| along >= limits(planned.movement).least / 1.5)
+        else {
+            return;
+        };
+        let relief = if planned.movement.is_turn() {
+            lateral
+        } else {
+            vertical
+        };
+        self.attempted.relief.push(relief * planned.movement.sign());
     }
 
     fn note_move(&mut self, planned: PlannedMove, relief: Option<f32>) {
@@ -276,6 +285,13 @@ impl Run {
     fn at_hand(&self, index: usize) -> Option<(PlannedMove, Rest)> {
         self.plan.moves.get(index).copied().zip(self.rest)
     }
+}
+
+/// The depth that a move showed: the second largest relief of its frames, since the points of one frame may be wrong.
+/// Towards the end of a turn, points get lost, so a mean would punish people who turn far.
+fn depth(mut reliefs: Vec<f32>) -> Option<f32> {
+    reliefs.sort_by(|a, b| b.total_cmp(a));
+    reliefs.get(1).copied()
 }
 
 /// What is wrong with a face that should look straight into the camera.
