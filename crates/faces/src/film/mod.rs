@@ -45,7 +45,8 @@ pub struct FilmFrame {
     pub width: u32,
     /// The frame's height in pixels.
     pub height: u32,
-    /// Significant faces in the frame; a small face in the background does not count.
+    /// Significant faces in the frame; a small face in the background does not count. While a face is followed, every
+    /// second frame is searched for others.
     pub faces: u32,
     /// The followed face, or else the largest. `None` without a face.
     pub face: Option<FilmedFace>,
@@ -75,7 +76,8 @@ pub struct FilmedFace {
     pub relief: Option<Relief>,
     /// Mean colour of the skin of cheeks and forehead: red, green, blue in linear light, 0–1.
     pub face_rgb: [f32; 3],
-    /// Whether the face has no blocking issue as a selfie.
+    /// Whether the face has no blocking issue as a selfie. Not known, and `false`, while a face is followed, except in
+    /// the reference frame and where an embedding was asked for.
     pub usable: bool,
     /// Quality issues as a selfie, in the order of severity.
     pub issues: Vec<QualityIssue>,
@@ -156,7 +158,12 @@ impl FaceEngine {
             .and_then(|before| before.track)
             .filter(|followed| followed.track.size() == size);
 
-        let found = self.faces_of(picture, followed.as_ref().map(|followed| followed.track.face()))?;
+        let place = followed.as_ref().map(|followed| followed.track.face());
+        let searches = restart
+            || followed
+                .as_ref()
+                .is_none_or(|followed| !followed.track.was_searched());
+        let found = self.faces_of(picture, place, searches)?;
         let track = match (&found.main, followed) {
             (Some(mesh), followed)
                 if found.count == 1 && (restart || (followed.is_some() && found.is_same)) =>
@@ -166,12 +173,18 @@ impl FaceEngine {
                     Some(followed) if !restart => followed.track.followed(&followed.pyramid, &pyramid, mesh),
                     _ => Track::start(size, mesh, &pyramid),
                 };
-                track.map(|track| Followed { track, pyramid })
+                track.map(|track| Followed {
+                    track: track.searched(found.was_searched),
+                    pyramid,
+                })
             }
             _ => None,
         };
         let face = match &found.main {
-            Some(mesh) => Some(self.filmed_face(picture, mesh, track.as_ref(), embeds)?),
+            // The quality matters where a selfie can be taken: before a face is followed.
+            Some(mesh) => {
+                Some(self.filmed_face(picture, mesh, track.as_ref(), embeds, restart || place.is_none())?)
+            }
             None => None,
         };
         let frame = FilmFrame {
@@ -191,8 +204,9 @@ impl FaceEngine {
         mesh: &Mesh,
         followed: Option<&Followed>,
         embeds: bool,
+        judges: bool,
     ) -> Result<FilmedFace, FaceError> {
-        let chip = dlib_chip(picture, mesh);
+        let chip = (embeds || judges).then(|| dlib_chip(picture, mesh)).flatten();
         let issues = chip
             .as_ref()
             .map(|chip| quality::issues(&measure(picture, mesh, chip), PictureKind::Selfie));
@@ -228,15 +242,29 @@ impl FaceEngine {
     }
 
     /// The faces of a frame. A followed face is looked for at `place`, where it was in the frame before. The detector
-    /// searches the whole frame once, and a mesh confirms what it finds elsewhere.
-    fn faces_of(&self, picture: &Picture, place: Option<Place>) -> Result<FoundFaces, FaceError> {
-        let search = Search::new(&self.models, picture);
-        let mut detections = search.frame(0, 0.0)?;
+    /// searches the whole frame once, and a mesh confirms what it finds elsewhere. Without `searches` it does so only
+    /// if the followed face is not there.
+    fn faces_of(
+        &self,
+        picture: &Picture,
+        place: Option<Place>,
+        searches: bool,
+    ) -> Result<FoundFaces, FaceError> {
         let same = match place {
             Some(place) => Some(Mesh::at(&self.models, picture, place)?)
                 .filter(|mesh| mesh.face_probability >= MIN_FACE_PROBABILITY),
             None => None,
         };
+        if !searches && same.is_some() {
+            return Ok(FoundFaces {
+                count: 1,
+                main: same,
+                is_same: true,
+                was_searched: false,
+            });
+        }
+        let search = Search::new(&self.models, picture);
+        let mut detections = search.frame(0, 0.0)?;
         if detections.is_empty() && same.is_none() {
             detections = search.frame(0, WIDE_MARGIN)?;
         }
@@ -274,6 +302,7 @@ impl FaceEngine {
             count: u32::try_from(foreground(&sides)).unwrap_or(u32::MAX),
             main,
             is_same,
+            was_searched: true,
         })
     }
 }
@@ -285,6 +314,8 @@ struct FoundFaces {
     main: Option<Mesh>,
     /// Whether `main` is the followed face.
     is_same: bool,
+    /// Whether the detector searched the frame.
+    was_searched: bool,
 }
 
 /// Whether a detection's centre is in this box (left, top, right, bottom), which is slightly enlarged.

@@ -55,6 +55,8 @@ pub struct Track {
     face: Place,
     /// The distance of the eyes in the reference, in pixels of space.
     eyes: f32,
+    /// Whether the detector searched the last frame. It searches every second one.
+    searched: bool,
     /// Points that were placed in the reference.
     placed: u32,
     /// Points that are still followed.
@@ -62,6 +64,16 @@ pub struct Track {
 }
 
 impl Track {
+    /// Whether the detector searched the last frame.
+    pub(super) fn was_searched(&self) -> bool {
+        self.searched
+    }
+
+    /// The track, with whether the detector searched its frame.
+    pub(super) fn searched(self, searched: bool) -> Self {
+        Self { searched, ..self }
+    }
+
     /// Whether every number is one that [`crate::FaceEngine::film`] can have returned.
     pub fn is_plausible(&self) -> bool {
         let is_near = |value: f32| value.abs() <= MAX_COORDINATE;
@@ -96,6 +108,7 @@ impl Track {
             size,
             face,
             eyes,
+            searched: true,
             placed: u32::try_from(points.len()).unwrap_or(u32::MAX),
             points,
         };
@@ -191,6 +204,7 @@ mod tests {
                 angle: -0.1,
             },
             eyes: 90.0,
+            searched: true,
             placed: MAX_POINTS as u32,
             points: vec![point; points],
         }
