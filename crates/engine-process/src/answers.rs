@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use documents::reading::DocumentReading;
 use faces::{Face, FaceReading, Liveness};
-use imaging::{Decoded, Format};
+use imaging::{Decoded, Format, PerceptualHash};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -36,6 +36,8 @@ pub struct PictureInfo {
     pub pages: Option<u32>,
     /// SHA-256 of the upright picture's pixels. Two files with the same one show the same picture.
     pub fingerprint: [u8; 32],
+    /// The upright picture's perceptual hash. Pictures that look alike have similar ones.
+    pub perceptual: PerceptualHash,
 }
 
 impl PictureInfo {
@@ -49,6 +51,7 @@ impl PictureInfo {
             page: decoded.page,
             pages: decoded.pages,
             fingerprint: Sha256::digest(&decoded.picture.pixels).into(),
+            perceptual: PerceptualHash::of(&decoded.picture),
         }
     }
 

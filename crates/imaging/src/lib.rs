@@ -22,6 +22,7 @@ mod jpeg;
 mod limits;
 mod luma;
 mod pdf;
+mod perceptual;
 mod picture;
 mod raster;
 
@@ -33,4 +34,5 @@ pub use format::{Format, sniff};
 pub use geometry::{Homography, Point};
 pub use limits::Limits;
 pub use luma::{Integral, Luma};
+pub use perceptual::PerceptualHash;
 pub use picture::Picture;
