@@ -288,6 +288,12 @@ pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Err
     Ok(found.is_some())
 }
 
+/// Whether the log contains an attempt with this number.
+pub async fn is_logged(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<bool, Error> {
+    const SQL: &str = "select log_id from attempts where merchant_id = $1 and sandbox = $2 and log_id = $3";
+    Ok(fetch!(optional, conn, scope, (i64,), SQL, log_id)?.is_some())
+}
+
 /// When the newest attempt was made (ms).
 pub async fn newest_at(conn: &mut Conn, scope: Scope) -> Result<Option<i64>, Error> {
     const SQL: &str = "select max(created_at) from attempts where merchant_id = $1 and sandbox = $2";

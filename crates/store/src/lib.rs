@@ -93,6 +93,7 @@ pub mod operator_audit;
 mod options;
 pub mod outbox;
 pub mod people;
+pub mod picture_fingerprints;
 pub mod portal_sessions;
 pub mod proposals;
 pub mod reason_templates;

@@ -46,6 +46,8 @@ tables! {
     b"object_removals"
     b"outbox"
     b"people"
+    b"picture_fingerprints"
+    b"picture_refs"
     b"portal_sessions"
     b"proposals"
     b"registrations"

@@ -17,6 +17,7 @@ use store::api_log::{self, OutcomeFilter};
 use store::audit::{self, AuditFilter};
 use store::bulk::{self, PastAttempt, PastPerson};
 use store::merchants::{self, MerchantStatus};
+use store::picture_fingerprints::{self, PictureIndex};
 use store::review::{self, Filter, QueueOrder, QueuePosition};
 use store::{
     Conn, Db, Error, Keyring, Options, Scope, applicants, attempts, insight, people, registrations, sessions,
@@ -285,6 +286,19 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
         false,
     )
     .await;
+
+    let picture = PictureIndex {
+        pixels: [7; 32],
+        bands: Some([7; 16]),
+    };
+    picture_fingerprints::find(conn, scope, &picture, "applicant-7")
+        .await
+        .unwrap();
+    let uses = [
+        "sqlite_autoindex_picture_refs_1",
+        "sqlite_autoindex_picture_fingerprints_1",
+    ];
+    check(conn, pool, "a picture's earlier attempts", &uses, true).await;
 
     let wanted = AuditFilter {
         subject: Some("7"),

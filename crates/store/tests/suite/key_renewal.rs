@@ -54,6 +54,7 @@ const OTHERS: [&str; 18] = [
     "attempts.response_sealed",
     "decisions.reason_sealed",
     "hit_dispositions.disposition_sealed",
+    "picture_fingerprints.fingerprint_sealed",
     "review_notes.text_sealed",
     "review_proposals.reason_sealed",
     // They expire within weeks.

@@ -17,6 +17,7 @@ mod installation;
 mod key_renewal;
 mod monitoring;
 mod people;
+mod pictures;
 mod portal_sessions;
 mod processes;
 mod review;
@@ -63,6 +64,8 @@ on_every_database! {
         a_merge_keeps_everything_readable, an_erased_person_is_gone, log_only_attempts_are_found,
         reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order,
         faces_of_another_model_are_replaced, a_fork_of_the_face_changes_is_noticed;
+    pictures: a_picture_is_found_under_another_label_only, the_most_alike_and_the_newest_pictures_are_found,
+        fingerprints_go_with_their_attempt_and_their_person, a_fingerprint_moves_with_a_merge;
     erasure: an_erasure_reaches_what_the_account_key_seals, a_label_of_two_people_stays_with_the_other,
         rows_of_an_earlier_version_are_reached_too, answers_go_with_their_attempt, keys_keep_their_ids;
     sessions: a_link_is_redeemed_once, a_session_runs_its_course, attempts_are_counted_out,
