@@ -28,6 +28,7 @@ mod mesh;
 mod quality;
 mod reading;
 mod restore;
+mod same_picture;
 mod significance;
 mod similarity;
 mod spectrum;
@@ -45,6 +46,7 @@ pub use liveness::{Cues, Liveness, LivenessOutcome};
 pub use mesh::Pose;
 pub use quality::QualityIssue;
 pub use reading::{Eyes, Face, FaceReading};
+pub use same_picture::is_same_picture;
 pub use similarity::{
     IDENTIFICATION_BAND, IDENTIFICATION_DISTANCE, Identification, MATCH_SIMILARITY, MatchVerdict,
     REVIEW_SIMILARITY, is_copy, similarity,

@@ -13,6 +13,7 @@ use store::review::{self, Claim, Note, Proposal};
 use store::suppressions::Suppression;
 use store::{Conn, Scope, groups, staff};
 use uuid::Uuid;
+use verification::reuse::PictureReuse;
 use verification::screening::StoredScreening;
 
 use super::attempt_detail::{Detail, SimilarFace};
@@ -65,6 +66,8 @@ pub struct View {
     pub suppressions: Option<Vec<Suppression>>,
     /// The people with similar faces, nearest first.
     pub near: Vec<SimilarPerson>,
+    /// The pictures that were in earlier attempts, and whether each of those attempts still exists.
+    pub reuses: Vec<(PictureReuse, bool)>,
     /// Names of the mentioned members of staff.
     pub staff: BTreeMap<Uuid, String>,
     /// Names of the mentioned Groups that still exist.
@@ -113,6 +116,7 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         attempts: attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?,
         suppressions: suppressions::of_attempt(&mut conn, scope, facemap_id, detail.face_proven).await?,
         near: similar_people(&mut conn, scope, &detail.similar).await?,
+        reuses: earlier_pictures(&mut conn, scope, &detail.reuses).await?,
         detail,
         staff: BTreeMap::new(),
         groups: BTreeMap::new(),
@@ -157,6 +161,20 @@ async fn similar_people(
                 .filter(|(_, detail)| detail.seen.pictures.contains_key("selfie"))
                 .map(|(log_id, _)| log_id),
         });
+    }
+    Ok(found)
+}
+
+/// Reused pictures, and whether retention or an erasure has not deleted the earlier attempt since.
+async fn earlier_pictures(
+    conn: &mut Conn,
+    scope: Scope,
+    reuses: &[PictureReuse],
+) -> Result<Vec<(PictureReuse, bool)>, Problem> {
+    let mut found = Vec::new();
+    for reuse in reuses {
+        let is_logged = attempts::is_logged(conn, scope, reuse.log_id).await?;
+        found.push((reuse.clone(), is_logged));
     }
     Ok(found)
 }

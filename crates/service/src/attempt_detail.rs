@@ -16,6 +16,7 @@ use verification::applicant_info::ApplicantInfo;
 use verification::challenge::Report;
 use verification::hold::Hold;
 use verification::names::ScreenedName;
+use verification::reuse::PictureReuse;
 use verification::screening::ScreeningHit;
 
 use crate::problem::{Kind, Problem};
@@ -64,6 +65,9 @@ pub struct Detail {
     pub four_eyes: bool,
     /// Known people whose faces are similar.
     pub similar: Vec<SimilarFace>,
+    /// Pictures that were in earlier attempts under another `externalUserId`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reuses: Vec<PictureReuse>,
 }
 
 impl Detail {
@@ -416,14 +420,20 @@ mod tests {
     use super::*;
 
     /// The members of [`Detail`] that no export contains: why a reviewer decides (`holds`), other people's
-    /// data (`similar`), and biometric templates, possibly of a person whose picture was stolen.
-    const WITHHELD: [&str; 4] = ["boundFace", "heldFace", "holds", "similar"];
+    /// data (`reuses`, `similar`), and biometric templates, possibly of a person whose picture was stolen.
+    const WITHHELD: [&str; 5] = ["boundFace", "heldFace", "holds", "reuses", "similar"];
 
     #[test]
     fn an_export_contains_no_template_and_a_new_member_must_be_assigned() {
         let whole = serde_json::to_value(Detail {
             held_face: Some(HeldFace("00".into())),
             bound_face: Some(HeldFace("00".into())),
+            reuses: vec![PictureReuse {
+                file: "selfie".into(),
+                likeness: verification::reuse::Likeness::Exact,
+                log_id: 1,
+                earlier_file: "selfie".into(),
+            }],
             ..Detail::default()
         })
         .unwrap();

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use documents::reading::{DocumentKind, DocumentReading, MrzWarning, PayloadKind, field};
 use documents::{ReadHints, Side as ReadSide};
-use engine_process::{DocumentPicture, EngineError, Stage, Timings};
+use engine_process::{DocumentPicture, EngineError, PictureInfo, Stage, Timings};
 use faces::{Embedding, Face, LivenessOutcome, MATCH_SIMILARITY, REVIEW_SIMILARITY};
 use imaging::DecodeError;
 use reference::DocumentType;
@@ -27,6 +27,7 @@ use super::App;
 use super::attempt_detail::{DocumentMeasures, FieldComparison, LivenessMeasures, Measures, PictureMeasures};
 use super::comparison;
 use super::cpu::Abandoned;
+use super::reuse::{Fingerprint, Fingerprints};
 use crate::problem::Problem;
 use crate::upload::File;
 
@@ -42,6 +43,8 @@ pub struct GatheredEvidence {
     pub timings: BTreeMap<String, f64>,
     /// The measures behind the evidence, for reviewers.
     pub seen: Measures,
+    /// The pictures that could be decoded, for comparison with other attempts.
+    pub pictures: Fingerprints,
 }
 
 /// Processes every declared document and the selfie.
@@ -62,6 +65,7 @@ pub fn gather_evidence(
             review_threshold: review_from(settings),
             ..Measures::default()
         },
+        pictures: Fingerprints::new(),
     };
     if submission.document_types.is_empty() && !files.contains_key(FileField::Selfie.as_str()) {
         return Ok(gathered);
@@ -73,6 +77,7 @@ pub fn gather_evidence(
         timings: &mut gathered.timings,
         seen: &mut gathered.seen,
         selfie_hash: &mut gathered.selfie_hash,
+        pictures: &mut gathered.pictures,
         selfie: None,
         resemblance: Resemblance::default(),
     };
@@ -111,6 +116,7 @@ struct EvidenceGatherer<'a> {
     timings: &'a mut BTreeMap<String, f64>,
     seen: &'a mut Measures,
     selfie_hash: &'a mut Option<[u8; 32]>,
+    pictures: &'a mut Fingerprints,
     /// The fingerprint of the selfie's pixels.
     selfie: Option<[u8; 32]>,
     /// How much the selfie resembles the documents' pictures.
@@ -149,6 +155,7 @@ impl EvidenceGatherer<'_> {
         let mut picture_seen = PictureMeasures::decoded(&picture.info);
         picture_seen.add_faces(&picture.faces, picture.info.size());
         self.record_picture(FileField::Selfie, picture_seen);
+        self.record_fingerprint(FileField::Selfie, &picture.info, picture.usable_face());
         selfie.faces = picture.faces.significant().count();
         selfie.state = PictureState::Processed;
         let Some(checked) = &picture.liveness else {
@@ -281,10 +288,12 @@ impl EvidenceGatherer<'_> {
                 .page
                 .map(|page| page + 1)
                 .filter(|next| picture.info.pages.is_some_and(|pages| *next < pages));
+            let info = picture.info.clone();
             let looked = process_picture(picture, document_type, side, &mut seen);
             // Of a PDF, reviewers see the page that is used: the first one, until a page shows a document.
             if first.is_none() || looked.reading.kind != DocumentKind::None {
                 self.record_picture(field, seen);
+                self.record_fingerprint(field, &info, looked.portrait.as_ref());
             }
             match next {
                 Some(next) if looked.reading.kind == DocumentKind::None => {
@@ -299,6 +308,15 @@ impl EvidenceGatherer<'_> {
 
     fn record_picture(&mut self, field: FileField, picture: PictureMeasures) {
         self.seen.pictures.insert(field.as_str().to_owned(), picture);
+    }
+
+    fn record_fingerprint(&mut self, field: FileField, info: &PictureInfo, face: Option<&Face>) {
+        let fingerprint = Fingerprint {
+            pixels: info.fingerprint,
+            perceptual: info.perceptual,
+            texture: face.and_then(|face| face.texture.clone()),
+        };
+        self.pictures.insert(field.as_str().to_owned(), fingerprint);
     }
 
     /// A field's file if it was submitted. It stops here if the caller has gone.

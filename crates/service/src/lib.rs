@@ -53,6 +53,7 @@ pub mod privacy;
 pub mod rates;
 pub mod reindex;
 pub mod retention;
+pub mod reuse;
 pub mod review_tools;
 pub mod reviews;
 pub mod screening_hits;

@@ -25,6 +25,7 @@ use verification::identity::SubmissionScope;
 use verification::judge::{Examination, Judgement, examine};
 use verification::names::{ScreenedName, of_documents};
 use verification::requirements;
+use verification::reuse::judge_reuse;
 use verification::review::Priority;
 use verification::submission::{FileField, Submission, SubmissionContext, SubmittedFile};
 use verification::suppression;
@@ -37,7 +38,7 @@ use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
 use super::names::{self, EarlierNames, NameCheck, NamesByAttempt, ScreenedNames};
 use super::{
-    App, Shared, applicants, challenge, cpu, events, flows, merchants, reviews, sessions, suppressions,
+    App, Shared, applicants, challenge, cpu, events, flows, merchants, reuse, reviews, sessions, suppressions,
 };
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
@@ -314,7 +315,7 @@ async fn record_in_one_transaction(
         gathered,
         screened,
         texts,
-        today: _,
+        today,
         settings,
         started,
         admission: _,
@@ -342,7 +343,17 @@ async fn record_in_one_transaction(
         grouping_id: against.grouping_id,
         external_user_id: submission.external_user_id(),
     };
+    let biometric = submission.document_configuration(&against.flow).biometric();
     store::transaction!(app.db, |tx| -> Result<Answer, Stop> {
+        // Reuse is found inside the account's serial step, so that the later of two simultaneous attempts is held.
+        store::faces::lock(tx, scope).await?;
+        let reuses = reuse::find(tx, scope, submission.external_user_id(), &gathered.pictures).await?;
+        let doubted = judge_reuse(biometric, &reuses).map(|doubt| gathered.evidence.with_doubt(doubt));
+        let examined_again = doubted
+            .as_ref()
+            .map(|evidence| examine(&against.flow, submission, evidence, *today));
+        let examination = examined_again.as_ref().unwrap_or(examination);
+        let face = face.filter(|_| examination.face_is_proven());
         let Applicant {
             identity,
             facemap_id,
@@ -407,6 +418,7 @@ async fn record_in_one_transaction(
                 .map(HeldFace::from),
             four_eyes,
             similar,
+            reuses,
         };
         let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
         let new = NewAttempt {
@@ -436,6 +448,7 @@ async fn record_in_one_transaction(
             took_ms: i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX),
         };
         let log_id = attempts::insert(tx, scope, &new).await?;
+        reuse::record(tx, scope, (attempt_id, key), &gathered.pictures).await?;
         if let Some(session) = &session {
             sessions::apply_attempt(tx, scope, session, log_id, judgement.status).await?;
         }

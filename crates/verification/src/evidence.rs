@@ -22,6 +22,16 @@ pub struct Evidence {
     pub selfie_doubts: BTreeSet<Hold>,
 }
 
+impl Evidence {
+    /// The same evidence with one more doubt about the selfie.
+    #[must_use]
+    pub fn with_doubt(&self, doubt: Hold) -> Self {
+        let mut evidence = self.clone();
+        evidence.selfie_doubts.insert(doubt);
+        evidence
+    }
+}
+
 /// How far a picture could be processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureState {

@@ -149,6 +149,14 @@ impl Biometric {
             Biometric::Liveness => "liveness",
         }
     }
+
+    /// Whether the selfie must come from the camera.
+    pub fn uses_camera(self) -> bool {
+        match self {
+            Biometric::Selfie => false,
+            Biometric::LiveSelfie | Biometric::Liveness => true,
+        }
+    }
 }
 
 impl Configuration {

@@ -29,6 +29,7 @@ pub mod picture;
 pub mod refusal;
 pub mod requirements;
 pub mod response;
+pub mod reuse;
 pub mod review;
 pub mod risk_assessment;
 pub mod screening;

@@ -269,6 +269,14 @@ impl Person<'_> {
     }
 }
 
+/// The numbers of stored fingerprints of pictures, and of their blind indexes.
+async fn fingerprints(server: &Server) -> [i64; 2] {
+    [
+        server.count("select count(*) from picture_fingerprints").await,
+        server.count("select count(*) from picture_refs").await,
+    ]
+}
+
 on_both!(nothing_of_an_erased_person_is_left, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let merchant = demo["merchantId"].as_str().unwrap();
@@ -305,6 +313,8 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         ("idempotency_keys", "answer_sealed"),
         ("idempotency_keys", "body_ref"),
         ("name_words", "word_ref"),
+        ("picture_fingerprints", "fingerprint_sealed"),
+        ("picture_refs", "ref"),
     ] {
         let mut values = server
             .bytes(&format!(
@@ -381,6 +391,7 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         assert!(body["message"].as_str().unwrap().contains("was erased"), "{body}");
     }
     assert_eq!(server.count("select count(*) from people").await, 0);
+    assert_eq!(fingerprints(&server).await, [0, 0]);
     // The journal names only the destroyed keys.
     let entries = std::fs::read_dir(server.dir.path().join("objects/erasures")).unwrap();
     let entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -459,6 +470,7 @@ async fn retention_is_journaled_and_empties_the_log() {
     let form = specimen("pass-passport").form(&demo, &json!({}));
     assert_eq!(crate::verify::verify(&server, &demo, form).await.0, 200);
     let keys = server.bytes("select wrapped_key from attempts").await;
+    assert_ne!(fingerprints(&server).await, [0, 0]);
     server.sql("update attempts set created_at = 0").await;
     let server = server.kill_and_restart(&["--demo", "--retention-days", "1"]);
     wait_until(
@@ -468,6 +480,7 @@ async fn retention_is_journaled_and_empties_the_log() {
         "retention",
     )
     .await;
+    assert_eq!(fingerprints(&server).await, [0, 0]);
     let log = server.dir.path().join("bonafide.db-wal");
     let is_clean = async || {
         let files = [&log, &server.dir.path().join("bonafide.db")]

@@ -16,6 +16,7 @@ use service::{Shared, people, suppressions};
 use store::reason_templates::{self, ReasonTemplate};
 use store::review::Proposal;
 use verification::hits::Disposition;
+use verification::reuse::{Likeness, PictureReuse};
 use verification::status::{AttemptStatus, Decision};
 
 use super::checks::{self, Check};
@@ -70,6 +71,16 @@ struct Similar {
     log_id: Option<i64>,
 }
 
+/// A picture that was in an earlier attempt under another user ID. It names no applicant: opening the attempt needs its
+/// own permission and leaves its own trace.
+struct Reuse {
+    /// How the picture resembles the earlier one.
+    sentence: String,
+    log_id: i64,
+    /// Whether the earlier attempt still exists.
+    is_logged: bool,
+}
+
 #[derive(Template)]
 #[template(path = "portal/applicant.html")]
 struct ApplicantPage {
@@ -94,6 +105,8 @@ struct ApplicantPage {
     suppress_reasons: [&'static str; 5],
     dispositions: [Disposition; 3],
     similar: Vec<Similar>,
+    /// Pictures that were in earlier attempts.
+    reuses: Vec<Reuse>,
     /// Whether the attempt has a selfie to compare theirs with.
     selfie: bool,
     events: Vec<Event>,
@@ -292,6 +305,7 @@ async fn render(
                 log_id: near.log_id,
             })
             .collect(),
+        reuses: reuses(&page, &view),
         selfie: view.detail.seen.pictures.contains_key("selfie"),
         events: timeline::of_view(&page, &view),
         all_numbers: all_numbers(&view)?,
@@ -345,6 +359,25 @@ fn waiting_reason(page: &Page, view: &View, nothing_failed: bool) -> Option<Stri
         }
         _ => nothing_failed.then(|| page.t("review.why.always")),
     }
+}
+
+fn reuses(page: &Page, view: &View) -> Vec<Reuse> {
+    let reuse = |(reuse, is_logged): &(PictureReuse, bool)| {
+        let (file, earlier) = (
+            page.word("review.file", &reuse.file),
+            page.word("review.file", &reuse.earlier_file),
+        );
+        let key = match reuse.likeness {
+            Likeness::Exact => "review.reuse.exact",
+            Likeness::Similar => "review.reuse.similar",
+        };
+        Reuse {
+            sentence: page.tf(key, &[("file", &file), ("earlier", &earlier)]),
+            log_id: reuse.log_id,
+            is_logged: *is_logged,
+        }
+    };
+    view.reuses.iter().map(reuse).collect()
 }
 
 /// The submitted data, and how it was submitted.
@@ -445,7 +478,7 @@ fn picture(file: &str, seen: &PictureMeasures) -> Picture {
 fn all_numbers(view: &View) -> Result<String, Problem> {
     let all = serde_json::json!({
         "response": view.response, "seen": view.detail.seen, "timingMs": view.detail.timing_ms,
-        "suppressed": view.detail.suppressed, "similar": view.detail.similar,
+        "suppressed": view.detail.suppressed, "similar": view.detail.similar, "reuses": view.detail.reuses,
     });
     serde_json::to_string_pretty(&all).map_err(Problem::internal)
 }

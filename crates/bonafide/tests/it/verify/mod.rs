@@ -4,6 +4,7 @@
 mod outcomes;
 mod registration;
 mod requests;
+mod reuse;
 
 use std::path::{Path, PathBuf};
 
