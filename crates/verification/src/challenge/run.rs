@@ -25,6 +25,9 @@ const MOST_STEP_BACK: f32 = 16.0;
 const USUAL_INTERVAL_MS: f32 = 80.0;
 /// Frames further apart than this count as lost, in ms.
 const MOST_GAP_MS: i64 = 400;
+/// The least frames a second, counted once moves have lasted this long (ms). The page sends at least ten.
+const LEAST_RATE: i64 = 7;
+const RATE_MS: i64 = 4_000;
 /// A run whose answer comes so long after its last frame is void, in ms.
 const MOST_LAG_MS: i64 = 500;
 /// The longest round trip that is subtracted from a reaction, in ms.
@@ -94,6 +97,8 @@ pub struct Run {
     since_ms: i64,
     started_ms: i64,
     moving_since_ms: Option<i64>,
+    /// Frames since then or the last break, and when the first of them arrived.
+    counted: Option<(i64, i64)>,
     hint: Option<Hint>,
     /// The shortest time from an instruction to its first frame.
     round_trip_ms: Option<i64>,
@@ -141,6 +146,7 @@ impl Run {
             since_ms: now_ms,
             started_ms: now_ms,
             moving_since_ms: None,
+            counted: None,
             hint: None,
             round_trip_ms: None,
             shown_seen: 0,
@@ -242,6 +248,7 @@ impl Run {
     /// repeated, and the face is compared with the first one again. It costs no try.
     pub fn resume(&mut self, now_ms: i64) {
         if self.end.is_none() {
+            self.counted = None;
             self.break_off(now_ms);
             self.issue(now_ms);
         }
@@ -315,6 +322,9 @@ impl Run {
         if out_of_time {
             return self.finish(End::Failed(Failure::TooSlow));
         }
+        if self.is_too_sparse(frame.at_ms) {
+            return self.finish(End::Void(VoidCause::SlowConnection));
+        }
         let alone = frame.face.as_ref().filter(|_| frame.faces == 1);
         let Some(face) = alone else {
             self.hint = Some(if frame.faces > 1 {
@@ -363,6 +373,17 @@ impl Run {
             let took = (frame.at_ms - issued).min(MOST_ROUND_TRIP_MS);
             self.round_trip_ms = Some(self.round_trip_ms.map_or(took, |known| known.min(took)));
         }
+    }
+
+    /// Whether fewer frames arrive than the page is to send, which would hide how a head moves.
+    fn is_too_sparse(&mut self, at_ms: i64) -> bool {
+        if self.moving_since_ms.is_none() {
+            return false;
+        }
+        let (since, frames) = self.counted.unwrap_or((at_ms, 0));
+        self.counted = Some((since, frames + 1));
+        let passed = at_ms - since;
+        passed > RATE_MS && frames * 1_000 < LEAST_RATE * passed
     }
 
     fn is_frozen(&mut self, frame: &Measured) -> bool {

@@ -199,7 +199,7 @@ fn a_person_who_follows_passes_within_seconds() {
 #[test]
 fn what_is_not_a_person_who_follows_fails_by_its_reason() {
     use Failure::*;
-    let cases: [(&str, Behaviour, End); 10] = [
+    let cases: [(&str, Behaviour, End); 11] = [
         (
             "too slow",
             Behaviour {
@@ -267,6 +267,11 @@ fn what_is_not_a_person_who_follows_fails_by_its_reason() {
         (
             "too few frames",
             Behaviour { rate: 2, ..HONEST },
+            End::Void(VoidCause::SlowConnection),
+        ),
+        (
+            "somewhat too few frames",
+            Behaviour { rate: 6, ..HONEST },
             End::Void(VoidCause::SlowConnection),
         ),
         (
