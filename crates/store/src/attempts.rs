@@ -581,8 +581,7 @@ pub(crate) async fn move_to(
         tx,
         scope,
         (Uuid, Vec<u8>),
-        "select id, wrapped_key from attempts
-               where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
+        "select id, wrapped_key from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
         from
     )? {
         let place = seal_context(scope, "attempts.wrapped_key", &id);
@@ -590,8 +589,7 @@ pub(crate) async fn move_to(
         execute!(
             tx,
             scope,
-            "update attempts set facemap_id = $4, wrapped_key = $5
-                   where merchant_id = $1 and sandbox = $2 and id = $3",
+            "update attempts set facemap_id = $4, wrapped_key = $5 where merchant_id = $1 and sandbox = $2 and id = $3",
             id,
             into,
             &wrapped

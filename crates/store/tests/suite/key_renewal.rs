@@ -46,7 +46,7 @@ const RENEWED: [&str; 21] = [
 ];
 
 /// The other sealed columns.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
     // The key of an attempt seals them, and stays.
     "attempts.detail_sealed",
     "attempts.external_id_sealed",
