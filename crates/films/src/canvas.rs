@@ -229,22 +229,40 @@ impl Camera {
 /// The most bytes of an encoded frame.
 pub const MAX_FRAME_BYTES: usize = 15_000;
 
-/// A frame as JPEG of at most [`MAX_FRAME_BYTES`], with the best quality that fits.
-///
-/// Returns `None` if even the lowest quality doesn't fit, or a side exceeds JPEG's limit.
-pub fn encode_frame(frame: &Picture) -> Option<Vec<u8>> {
-    let mut quality = 80_u8;
-    loop {
-        let bytes = imaging::encode_jpeg(frame, quality)?;
-        if bytes.len() <= MAX_FRAME_BYTES {
-            return Some(bytes);
+/// Encodes the frames of a film as JPEGs of at most [`MAX_FRAME_BYTES`], as the hosted page does: the quality falls when
+/// a frame doesn't fit, and rises slowly while there is room.
+#[derive(Debug, Clone)]
+pub struct FrameEncoder {
+    quality: u8,
+}
+
+/// The qualities that are used.
+const QUALITIES: (u8, u8) = (5, 85);
+/// The quality rises while frames use less than this share of their limit.
+const ROOM: f32 = 0.85;
+
+impl Default for FrameEncoder {
+    fn default() -> Self {
+        Self { quality: 70 }
+    }
+}
+
+impl FrameEncoder {
+    /// The next frame's JPEG. `None` if even the lowest quality doesn't fit, or a side exceeds JPEG's limit.
+    pub fn encode(&mut self, frame: &Picture) -> Option<Vec<u8>> {
+        loop {
+            let bytes = imaging::encode_jpeg(frame, self.quality)?;
+            let share = bytes.len() as f32 / MAX_FRAME_BYTES as f32;
+            if share <= 1.0 {
+                self.quality += u8::from(share < ROOM && self.quality < QUALITIES.1);
+                return Some(bytes);
+            }
+            if self.quality == QUALITIES.0 {
+                return None;
+            }
+            let step = f32::from(self.quality) * (1.0 - share.powf(-0.8));
+            self.quality = self.quality.saturating_sub((step as u8).max(2)).max(QUALITIES.0);
         }
-        if quality <= 5 {
-            return None;
-        }
-        let over = bytes.len() as f32 / MAX_FRAME_BYTES as f32;
-        let step = (f32::from(quality) * (1.0 - over.powf(-0.7))) as u8;
-        quality = quality.saturating_sub(step.max(3)).max(5);
     }
 }
 
@@ -269,10 +287,12 @@ mod tests {
         let mut random = Random::new(5, 5);
         let pixels = (0..360 * 480 * 3).map(|_| random.next() as u8).collect();
         let frame = Picture::new(360, 480, pixels).unwrap();
-        let bytes = encode_frame(&frame);
+        let mut encoder = FrameEncoder::default();
+        let bytes = encoder.encode(&frame);
         assert!(bytes.is_none_or(|bytes| bytes.len() <= MAX_FRAME_BYTES));
-        let flat = encode_frame(&Picture::filled(360, 480, [90, 80, 70])).unwrap();
-        assert!(flat.len() < 6_000);
+        let low = encoder.quality;
+        let flat = encoder.encode(&Picture::filled(360, 480, [90, 80, 70])).unwrap();
+        assert!(flat.len() < 6_000 && encoder.quality == low + 1);
     }
 
     #[test]

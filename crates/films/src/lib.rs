@@ -27,7 +27,7 @@ mod smooth;
 mod view;
 
 pub use attack::Attack;
-pub use canvas::{MAX_FRAME_BYTES, encode_frame};
+pub use canvas::{FrameEncoder, MAX_FRAME_BYTES};
 pub use film::{Cast, Film};
 pub use head::Head;
 pub use instruction::{Hint, Move, Shown};

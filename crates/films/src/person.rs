@@ -64,7 +64,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// A person and the person's surroundings.
+    /// A person in a room.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed, 0x9e25);
         let quickest = random.between(0.35, 0.6);
@@ -138,7 +138,8 @@ impl Person {
         match (shown, hint) {
             (Shown::Do(movement), None) if self.doing != Some(movement) => self.turn(at_ms, movement),
             (Shown::Do(_) | Shown::Hold(_), Some(hint)) => self.correct(at_ms, hint),
-            (Shown::Do(_) | Shown::Hold(_), None) => {}
+            (Shown::Do(_), None) => {}
+            (Shown::Hold(_), None) => self.movements.retain(|movement| movement.start_ms <= at_ms),
             (_, Some(hint @ (Hint::Closer | Hint::Farther | Hint::Centre))) => self.correct(at_ms, hint),
             _ => self.straight(at_ms),
         }
@@ -269,25 +270,36 @@ impl Person {
         to[1] = pitch * degrees + self.coupling * degrees * yaw.abs();
         to[2] = self.coupling * degrees;
         let start = now_ms + self.react();
-        if self.random.chance(self.hesitates) {
+        let mut end = if self.random.chance(self.hesitates) {
             let from = self.goal(now_ms);
             let share = self.random.between(0.3, 0.6);
             let part = std::array::from_fn(|i| from[i] + (to[i] - from[i]) * share);
             let stop = self.go(now_ms, start, part);
             let pause = self.random.between(100.0, 400.0) as i64;
-            self.append(stop + pause, to);
+            self.append(stop + pause, to)
         } else {
-            let end = self.go(now_ms, start, to);
-            if is_wrong {
-                let correct = [-to[0], -to[1], to[2], to[3], to[4], to[5]];
-                let pause = self.random.between(400.0, 900.0) as i64;
-                self.append(end + pause, correct);
-            }
+            self.go(now_ms, start, to)
+        };
+        if is_wrong {
+            (to[0], to[1]) = (-to[0], -to[1]);
+            let pause = self.random.between(400.0, 900.0) as i64;
+            end = self.append(end + pause, to);
+        }
+        // While the page goes on asking, the person goes a little further.
+        let [yaw, pitch] = wanted.direction();
+        for _ in 0..2 {
+            let further = self.random.between(4.0, 7.0);
+            (to[0], to[1]) = (to[0] + yaw * further, to[1] + pitch * further);
+            let pause = self.random.between(700.0, 1_300.0) as i64;
+            end = self.append(end + pause, to);
         }
     }
 
     fn correct(&mut self, now_ms: i64, hint: Hint) {
         let mut to = self.goal(now_ms);
+        if hint == Hint::HoldStill || hint == Hint::Slower {
+            self.movements.retain(|movement| movement.start_ms <= now_ms);
+        }
         let by = self.random.between(5.0, 9.0);
         let [yaw, pitch] = self.doing.map_or([0.0; 2], Move::direction);
         match hint {
@@ -314,8 +326,12 @@ impl Person {
         to[0] = self.random.normal();
         to[1] = self.random.normal();
         to[2] = 0.5 * self.random.normal();
-        let start = now_ms + self.react();
+        // The way back is expected, so it begins sooner and is quicker.
+        let start = now_ms + self.react() * 3 / 5;
+        let usual = self.speed;
+        self.speed *= 1.25;
         self.go(now_ms, start, to);
+        self.speed = usual;
     }
 }
 

@@ -8,11 +8,11 @@ use crate::geometry::{Rotation, Vector};
 
 /// The photograph is reduced to at most this many pixels between the eyes.
 const MAX_UNIT: f32 = 150.0;
-/// The share of the measured turn and nod that is taken for the photograph's, and the most degrees. The mesh measures
-/// nods of 5–20° in frontal photographs.
-const TURN_SHARE: f32 = 0.8;
-const NOD_SHARE: f32 = 0.4;
-const MAX_POSE: f32 = 10.0;
+/// A pose beyond this many degrees is measured badly, or isn't frontal.
+const MAX_POSE: f32 = 20.0;
+/// Parts that are farther back than this (eye distances) are not seen in a photograph. They have the colours of the
+/// nearest part that is.
+const SEEN_DEPTH: f32 = 0.35;
 /// Fewer pixels between the eyes would give no face.
 const MIN_UNIT: f32 = 4.0;
 
@@ -61,8 +61,8 @@ impl Photograph {
             }
         };
         let pose = faces::Pose {
-            yaw: within(face.pose.yaw * TURN_SHARE),
-            pitch: within(face.pose.pitch * NOD_SHARE),
+            yaw: within(face.pose.yaw),
+            pitch: within(face.pose.pitch),
             roll: (left.y - right.y).atan2(left.x - right.x).to_degrees(),
         };
         let mut photograph = Self {
@@ -82,7 +82,7 @@ impl Photograph {
 
     /// The position in the photograph of a point of the head, in pixels.
     pub(crate) fn place(&self, point: Vector) -> [f32; 2] {
-        let [x, y, _] = self.pose.apply(point);
+        let [x, y, _] = self.pose.apply([point[0], point[1], point[2].min(SEEN_DEPTH)]);
         [self.eyes[0] + self.unit * x, self.eyes[1] + self.unit * y]
     }
 

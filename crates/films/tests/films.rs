@@ -2,8 +2,8 @@
 
 use faces::{Eyes, Face, Pose};
 use films::{
-    Attack, Cast, FRAME_SIZE, Film, Head, Hint, MAX_FRAME_BYTES, Move, Photograph, Room, Shown, View,
-    encode_frame,
+    Attack, Cast, FRAME_SIZE, Film, FrameEncoder, Head, Hint, MAX_FRAME_BYTES, Move, Photograph, Room, Shown,
+    View,
 };
 use imaging::{Picture, Point};
 
@@ -187,9 +187,10 @@ fn frames_depend_on_the_seed_alone_and_fit_their_limit() {
         };
         let (once, again, other) = (film(7), film(7), film(8));
         assert!(once == again && once != other);
+        let mut encoder = FrameEncoder::default();
         for frame in once {
             assert_eq!([frame.width, frame.height], FRAME_SIZE);
-            assert!(encode_frame(&frame).unwrap().len() <= MAX_FRAME_BYTES);
+            assert!(encoder.encode(&frame).unwrap().len() <= MAX_FRAME_BYTES);
         }
     }
 }

@@ -179,7 +179,7 @@ impl Plan {
                 spare_colours: Vec::new(),
             };
         }
-        let count = 3 + usize::from(random.below(3) == 0);
+        let count = 3 + usize::from(random.below(5) == 0);
         let moves = loop {
             let moves: Vec<PlannedMove> = (0..count).map(|_| planned(random)).collect();
             if moves.iter().filter(|planned| planned.movement.is_turn()).count() >= 2 {
@@ -199,8 +199,8 @@ impl Plan {
 fn planned(random: &mut impl Random) -> PlannedMove {
     PlannedMove {
         movement: Move::ALL[random.below(4) as usize],
-        delay_ms: i64::from(random.below(450)),
-        hold_ms: 200 + i64::from(random.below(250)),
+        delay_ms: i64::from(random.below(400)),
+        hold_ms: 150 + i64::from(random.below(250)),
     }
 }
 
@@ -252,7 +252,7 @@ mod tests {
             ));
         }
         assert_eq!(counts[3] + counts[4], 1_000);
-        assert!(counts[3] > 600 && counts[4] > 280, "{counts:?}");
+        assert!(counts[3] > 720 && counts[4] > 130, "{counts:?}");
         assert!(seen.len() > 150, "{} sequences", seen.len());
     }
 

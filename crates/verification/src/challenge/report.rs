@@ -114,6 +114,8 @@ pub enum End {
 pub enum Doubt {
     /// The light of the screen could not be seen on the face.
     NoScreenLight,
+    /// The face showed little depth.
+    Shallow,
     /// Nothing moved in the film.
     Still,
     /// The person chose the route without turns.
@@ -127,6 +129,7 @@ impl Doubt {
     pub fn as_str(self) -> &'static str {
         match self {
             Doubt::NoScreenLight => "no_screen_light",
+            Doubt::Shallow => "shallow",
             Doubt::Still => "still",
             Doubt::Assisted => "assisted",
             Doubt::NoTriesLeft => "no_tries_left",

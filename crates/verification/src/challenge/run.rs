@@ -17,7 +17,7 @@ mod stages;
 mod tests;
 
 /// The whole of flashes and moves, in ms, and what each repetition adds.
-const MOST_MOVING_MS: i64 = 20_000;
+const MOST_MOVING_MS: i64 = 25_000;
 const REPEAT_MS: i64 = 6_000;
 /// The most degrees from one frame to the next, at the usual interval. The way back is quicker by nature.
 const MOST_STEP: f32 = 8.0;
@@ -112,7 +112,7 @@ pub struct Run {
     is_followed: bool,
     is_compared: bool,
     first_flash: u16,
-    flash_seen_ms: Option<i64>,
+    flash_frames: u32,
     flashes: Vec<FlashSample>,
     attempted: Attempted,
     before: Option<(i64, f32, f32)>,
@@ -156,7 +156,7 @@ impl Run {
             is_followed: false,
             is_compared: false,
             first_flash: 0,
-            flash_seen_ms: None,
+            flash_frames: 0,
             flashes: Vec::new(),
             attempted: Attempted::default(),
             before: None,
@@ -442,7 +442,7 @@ impl Run {
                 Some(colours) => {
                     self.plan.colours = colours;
                     self.flashes.clear();
-                    self.flash_seen_ms = None;
+                    self.flash_frames = 0;
                     self.enter(Stage::Flash(0), at_ms);
                     self.first_flash = self.instruction;
                 }

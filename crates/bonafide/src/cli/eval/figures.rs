@@ -76,13 +76,27 @@ pub(super) fn rounded(figure: Option<f64>) -> Option<f64> {
 
 /// The exact (Clopper-Pearson) one-sided 95 % upper limit of an error rate, after `errors` in `trials`.
 pub(super) fn upper_limit(errors: u64, trials: u64) -> Option<f64> {
+    limit_above(errors, trials, 0.05)
+}
+
+/// The exact (Clopper-Pearson) two-sided 95 % interval of a share, after `part` in `whole`.
+pub(super) fn interval(part: u64, whole: u64) -> Option<[f64; 2]> {
+    let others = whole.checked_sub(part)?;
+    Some([
+        1.0 - limit_above(others, whole, 0.025)?,
+        limit_above(part, whole, 0.025)?,
+    ])
+}
+
+/// The rate at which `errors` or fewer errors in `trials` have this probability.
+fn limit_above(errors: u64, trials: u64, probability: f64) -> Option<f64> {
     if trials == 0 || errors > trials {
         return None;
     }
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if at_most(errors, trials, middle) > 0.05 {
+        if at_most(errors, trials, middle) > probability {
             low = middle;
         } else {
             high = middle;
@@ -151,6 +165,23 @@ mod tests {
         }
         assert_eq!(upper_limit(0, 0), None);
         assert!(upper_limit(3_000, 1_000_000).unwrap() < 0.0032);
+    }
+
+    #[test]
+    fn intervals_are_the_textbooks() {
+        for (part, whole, low, high) in [
+            (5, 10, 0.1871, 0.8129),
+            (0, 20, 0.0, 0.1684),
+            (95, 100, 0.8872, 0.9836),
+        ] {
+            let found = interval(part, whole).unwrap();
+            assert!(
+                (found[0] - low).abs() < 5e-4 && (found[1] - high).abs() < 5e-4,
+                "{part} of {whole}: {found:?}"
+            );
+        }
+        assert_eq!(interval(0, 0), None);
+        assert_eq!(interval(3, 2), None);
     }
 
     #[test]

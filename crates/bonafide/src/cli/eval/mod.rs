@@ -2,6 +2,7 @@
 //! with `--json`, one object. It sends and stores nothing, and no figure depends on an earlier run.
 
 mod addresses;
+mod challenge;
 mod det;
 mod documents;
 mod faces;
@@ -32,6 +33,8 @@ pub(crate) struct EvalCommand {
 enum Engine {
     /// Check crypto addresses and transaction hashes.
     Addresses(addresses::Addresses),
+    /// Put rendered people and attacks before the liveness challenge.
+    Challenge(challenge::Challenge),
     /// Read documents: MRZ, PDF417 and AAMVA.
     Documents(documents::Documents),
     /// Count and compare faces.
@@ -48,6 +51,7 @@ enum Engine {
 pub(super) fn run(command: EvalCommand) -> anyhow::Result<()> {
     let report = match command.engine {
         Engine::Addresses(addresses) => addresses.measure(),
+        Engine::Challenge(challenge) => challenge.measure(),
         Engine::Documents(documents) => documents.measure(),
         Engine::Faces(faces) => faces.measure(),
         Engine::Liveness(liveness) => liveness.measure(),

@@ -199,7 +199,7 @@ fn a_person_who_follows_passes_within_seconds() {
 #[test]
 fn what_is_not_a_person_who_follows_fails_by_its_reason() {
     use Failure::*;
-    let cases: [(&str, Behaviour, End); 11] = [
+    let cases: [(&str, Behaviour, End); 12] = [
         (
             "too slow",
             Behaviour {
@@ -235,10 +235,18 @@ fn what_is_not_a_person_who_follows_fails_by_its_reason() {
         (
             "a photograph that is turned",
             Behaviour {
-                relief: 0.015,
+                relief: 0.018,
                 ..HONEST
             },
             End::Failed(Flat),
+        ),
+        (
+            "a face with little depth",
+            Behaviour {
+                relief: 0.033,
+                ..HONEST
+            },
+            End::Review(Doubt::Shallow),
         ),
         (
             "another face",
