@@ -28,7 +28,7 @@ const TURN: Limits = Limits {
     most: 35.0,
     opposite: 10.0,
     across: 16.0,
-    straight: 8.0,
+    straight: 10.0,
 };
 const NOD: Limits = Limits {
     onset: 3.5,
@@ -36,7 +36,7 @@ const NOD: Limits = Limits {
     most: 30.0,
     opposite: 6.0,
     across: 16.0,
-    straight: 6.0,
+    straight: 7.0,
 };
 
 /// The limits of a move.

@@ -199,7 +199,7 @@ impl Plan {
 fn planned(random: &mut impl Random) -> PlannedMove {
     PlannedMove {
         movement: Move::ALL[random.below(4) as usize],
-        delay_ms: i64::from(random.below(400)),
+        delay_ms: i64::from(random.below(300)),
         hold_ms: 150 + i64::from(random.below(250)),
     }
 }

@@ -19,7 +19,7 @@ const ASSISTED_MS: i64 = 2_000;
 const MOST_LOOKING_MS: i64 = 60_000;
 /// A colour is shown in at least so many frames, and so long after it was sent, in ms.
 const FLASH_FRAMES: u32 = 2;
-const FLASH_MS: i64 = 350;
+const FLASH_MS: i64 = 300;
 /// The reaction to an instruction, in ms.
 const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
 /// A move must be reached and held within this time, in ms.
@@ -208,6 +208,9 @@ impl Run {
         }
         self.note_move(planned, relief);
         self.is_compared = false;
+        if index + 1 >= self.plan.moves.len() {
+            return self.conclude();
+        }
         self.enter(Stage::Back(index + 1), at_ms);
     }
 
@@ -263,9 +266,6 @@ impl Run {
             return;
         }
         self.hint = None;
-        if index >= self.plan.moves.len() {
-            return self.conclude();
-        }
         self.attempted = Attempted::default();
         self.enter(Stage::Ready(index), at_ms);
     }
