@@ -7,16 +7,17 @@ use crate::random::Random;
 
 /// A landmark on the middle line or on the picture's right side: x, y, z in eye distances. Those with x > 0 are
 /// mirrored.
-const LANDMARKS: [[f32; 3]; 50] = [
+const LANDMARKS: [[f32; 3]; 51] = [
     // Nose.
     [0.0, -0.05, -0.12],
     [0.0, 0.25, -0.32],
     [0.0, 0.48, -0.47],
-    [0.0, 0.61, -0.53],
-    [0.13, 0.6, -0.4],
-    [0.25, 0.63, -0.19],
-    [0.2, 0.32, -0.1],
-    [0.0, 0.78, -0.3],
+    [0.0, 0.6, -0.53],
+    [0.14, 0.6, -0.44],
+    [0.26, 0.63, -0.22],
+    [0.36, 0.63, -0.06],
+    [0.22, 0.32, -0.1],
+    [0.0, 0.76, -0.31],
     [0.28, 0.82, -0.13],
     // Mouth and chin.
     [0.0, 0.93, -0.32],
@@ -80,7 +81,7 @@ impl Surface {
         let mut points = Vec::new();
         let mut depths = Vec::new();
         for (number, [x, y, z]) in LANDMARKS.into_iter().enumerate() {
-            let scale = if (1..6).contains(&number) { nose } else { relief };
+            let scale = if (1..7).contains(&number) { nose } else { relief };
             let z = f64::from(z * scale + 0.012 * random.normal());
             for side in if x > 0.0 { &[1.0, -1.0][..] } else { &[1.0] } {
                 points.push([f64::from(x * side), f64::from(y)]);
