@@ -169,8 +169,8 @@ impl Person<'_> {
         answer(request.send().await.unwrap()).await
     }
 
-    async fn link(&self) -> String {
-        let flow = &self.demo["flows"]["any-document"];
+    async fn link(&self, flow: &str) -> String {
+        let flow = &self.demo["flows"][flow];
         let body = json!({"userId": LABEL, "groupId": self.demo["groupId"], "flowId": flow});
         let (status, body) = self
             .server
@@ -181,8 +181,8 @@ impl Person<'_> {
         url.split_once("token=").unwrap().1.to_owned()
     }
 
-    async fn session(&self) -> Value {
-        let token = self.link().await;
+    async fn session(&self, flow: &str) -> Value {
+        let token = self.link(flow).await;
         let request = self
             .server
             .http
@@ -206,15 +206,22 @@ impl Person<'_> {
         assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
         let facemap = body["facemap_id"].as_str().unwrap().to_owned();
 
-        let session = self.session().await;
+        let session = self.session("any-document").await;
         let mut request = self.server.http.post(format!("{}{VERIFY}", self.server.base));
         request = request.bearer_auth(session["access_token"].as_str().unwrap());
         let (status, body) = answer(request.multipart(self.form()).send().await.unwrap()).await;
         let code = &body["idvResult"]["code"];
         assert_eq!((status, code), (200, &json!(2307)), "the same face again: {body}");
         // A session without an attempt, and an unused link.
-        self.session().await;
-        self.link().await;
+        self.session("any-document").await;
+        self.link("any-document").await;
+        // A session with a liveness challenge.
+        let session = self.session("liveness").await;
+        let challenge = format!("{}/v2/sdk/session/challenge", self.server.base);
+        let request = self.server.http.post(challenge).json(&json!({}));
+        let request = request.bearer_auth(session["access_token"].as_str().unwrap());
+        let (status, body) = answer(request.send().await.unwrap()).await;
+        assert_eq!((status, &body["state"]), (200, &json!("running")), "{body}");
 
         let (status, body) = self.monitor().await;
         assert_eq!((status, &body["label"]), (200, &json!(LABEL)), "{body}");
@@ -315,6 +322,7 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         ("name_words", "word_ref"),
         ("picture_fingerprints", "fingerprint_sealed"),
         ("picture_refs", "ref"),
+        ("challenges", "state_sealed"),
     ] {
         let mut values = server
             .bytes(&format!(
