@@ -93,7 +93,9 @@ pub async fn begin(app: &App, caller: &Caller, route: Route, restart: bool) -> R
             ChallengeState::Passed | ChallengeState::Review | ChallengeState::Failed => true,
             ChallengeState::Waiting | ChallengeState::Running | ChallengeState::Void => false,
         };
-        if is_over && !restart {
+        // Who chose the other route after a failed try begins it.
+        let changes_route = challenge.state == ChallengeState::Failed && kind == Kind::Assisted;
+        if is_over && !restart && !changes_route {
             return shown(tx, session.id, &challenge).await;
         }
         // Who has lost the frames of the last try gets a film for the person who decides.
@@ -101,7 +103,14 @@ pub async fn begin(app: &App, caller: &Caller, route: Route, restart: bool) -> R
             true => kind,
             false => Kind::Assisted,
         };
-        let state = State::read(&challenge)?;
+        // A run that another version wrote begins again.
+        let state = match State::read(&challenge) {
+            Ok(state) => state,
+            Err(problem) => {
+                tracing::warn!(%problem, "a stored challenge begins again");
+                None
+            }
+        };
         let keeps_capacity = challenge.state == ChallengeState::Running && challenge.held_until > now;
         if !matches!(challenge.state, ChallengeState::Waiting | ChallengeState::Running)
             || challenge.held_until <= now

@@ -179,8 +179,31 @@ on_both!(what_a_request_for_a_challenge_may_say, |backend| {
     let plain = account.session("passport", "bob").await;
     let (status, body) = plain.begin(json!({})).await;
     assert_eq!((status, &body["error"]), (400, &json!("no_challenge")), "{body}");
-    let (status, body) = session.begin(json!({"route": "assisted"})).await;
+    let (status, body) = session.begin(json!({})).await;
     assert_eq!((status, &body["state"]), (200, &json!("running")), "{body}");
+    // After a failed try, the next one is begun on purpose, or on the other route.
+    account
+        .server
+        .sql("update challenges set state = 'failed', tries = 1")
+        .await;
+    let (_, body) = session.begin(json!({})).await;
+    assert_eq!(
+        (&body["state"], &body["triesLeft"]),
+        (&json!("failed"), &json!(2)),
+        "{body}"
+    );
+    let (_, body) = session.begin(json!({"route": "assisted"})).await;
+    assert_eq!(body["state"], "running", "{body}");
+    account
+        .server
+        .sql("update challenges set state = 'failed', tries = 1")
+        .await;
+    let (_, body) = session.begin(json!({"restart": true})).await;
+    assert_eq!(
+        (&body["state"], &body["instruction"]["number"]),
+        (&json!("running"), &json!(1)),
+        "{body}"
+    );
 });
 
 // 200 sessions at once: as many run as the machine carries, the others learn their place, and nobody's session
