@@ -125,8 +125,9 @@ on_both!(a_dead_nodes_attempt_is_settled_when_its_lease_ends, |backend| {
     account.server.sql(lease_ends).await;
     let settled = account.poll(&ids[0]).await;
     assert_eq!(settled["status"], "expired", "settled by reading");
+    // The sweep at the server's start may have settled the other one, too, if the machine is slow.
     let unread = "select count(*) from sessions where status = 'pending'";
-    assert_eq!(account.server.count(unread).await, 1);
+    assert!(account.server.count(unread).await <= 1);
     // No request reads the other session.
     account.server = account.server.kill_and_restart(&["--demo"]);
     until(&account.server, unread, 0).await;
