@@ -194,7 +194,8 @@ test("frames out of step continue with a new nonce, a cut connection with the sa
   await watched.close(server);
 });
 
-test("without a connection the page offers to continue", async () => {
+// It waits for 20 s. As in accessibility.test.
+test("without a connection the page offers to continue", { skip: !process.env.EVERY_SCREEN }, async () => {
   let isCut = true;
   const { watched, page, me, mock } = await arrive(upright, {
     open: () => step(1, "look"),
