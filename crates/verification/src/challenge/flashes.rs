@@ -50,12 +50,12 @@ pub(super) enum FlashVerdict {
 const DELAYS: usize = 5;
 /// The least frames.
 const MIN_SAMPLES: usize = 18;
-/// From this correlation the code was reflected. Rendered people reach .76 to .98; a replay whose own colours fitted by
-/// chance reached .72.
+/// From this correlation the code was reflected. Rendered people reach .76 to .98. Screens whose glass reflects the code
+/// reach .85, so this does not tell them apart.
 pub(super) const REFLECTED: f32 = 0.75;
 /// Below this correlation a strong change is another code's.
 pub(super) const ANOTHER: f32 = 0.35;
-/// The least change. Rendered people show .006 to .06, and that replay .004.
+/// The least change. Rendered people show .006 to .06, and such screens up to .015.
 pub(super) const MIN_AMPLITUDE: f32 = 0.005;
 /// A change from which another light shone on the face.
 pub(super) const STRONG: f32 = 0.012;
