@@ -21,6 +21,7 @@ use verification::challenge::{
 use verification::flow::{Biometric, Flow};
 
 use self::state::State;
+pub use self::state::measured_face;
 use super::evidence::GatheredEvidence;
 use super::{App, Shared, flows, sessions};
 use crate::caller::Caller;

@@ -150,34 +150,35 @@ impl State {
             instruction: sent.instruction,
             hash: sent.hash(),
             faces: frame.faces,
-            face: self.face(frame),
+            face: measured_face(frame, &mut self.reference),
             change: frame.change,
             background: frame.background_rgb,
         })
         .collect()
     }
+}
 
-    fn face(&mut self, frame: &FilmFrame) -> Option<MeasuredFace> {
-        let face = frame.face.as_ref()?;
-        let distance = face.embedding.as_ref().map(|embedding| {
-            let reference = self.reference.get_or_insert_with(|| embedding.clone());
-            faces::distance(reference, embedding)
-        });
-        Some(MeasuredFace {
-            yaw: face.pose.yaw,
-            pitch: face.pose.pitch,
-            roll: face.pose.roll,
-            eye_share: face.inter_eye_px / frame.width.max(1) as f32,
-            centre: face.centre,
-            part_inside: face.part_inside,
-            tracked: face.tracked,
-            relief: face.relief.map(|relief| [relief.lateral, relief.vertical]),
-            rgb: face.face_rgb,
-            usable: face.usable,
-            too_dark: face.issues.iter().any(|issue| issue.code == "too-dark"),
-            distance,
-        })
-    }
+/// The face of a frame as the rules take it. `reference` becomes the first embedded face, with which all are compared.
+pub fn measured_face(frame: &FilmFrame, reference: &mut Option<Embedding>) -> Option<MeasuredFace> {
+    let face = frame.face.as_ref()?;
+    let distance = face.embedding.as_ref().map(|embedding| {
+        let reference = reference.get_or_insert_with(|| embedding.clone());
+        faces::distance(reference, embedding)
+    });
+    Some(MeasuredFace {
+        yaw: face.pose.yaw,
+        pitch: face.pose.pitch,
+        roll: face.pose.roll,
+        eye_share: face.inter_eye_px / frame.width.max(1) as f32,
+        centre: face.centre,
+        part_inside: face.part_inside,
+        tracked: face.tracked,
+        relief: face.relief.map(|relief| [relief.lateral, relief.vertical]),
+        rgb: face.face_rgb,
+        usable: face.usable,
+        too_dark: face.issues.iter().any(|issue| issue.code == "too-dark"),
+        distance,
+    })
 }
 
 /// A frame for [`State::last`].

@@ -6,12 +6,13 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use faces::{Embedding, FaceEngine, FilmFrame, FilmRequest, Track};
+use faces::{Embedding, FaceEngine, FilmRequest, Track};
 use films::{Film, FrameEncoder};
 use imaging::{Limits, Picture};
 use rustix::time::{ClockId, clock_gettime};
+use service::challenge::measured_face;
 use verification::challenge::{
-    Colour, End, Hint, Instruction, Kind, Measured, MeasuredFace, Move, Plan, Report, Run, Shown,
+    Colour, End, Hint, Instruction, Kind, Measured, Move, Plan, Report, Run, Shown,
 };
 
 /// Milliseconds from one frame to the next, and how much a camera deviates from it.
@@ -214,7 +215,7 @@ impl Server<'_> {
                 // Hashes matter only for the selfie.
                 hash: [0; 32],
                 faces: frame.faces,
-                face: self.face(frame),
+                face: measured_face(frame, &mut self.reference),
                 change: frame.change,
                 background: frame.background_rgb,
             });
@@ -225,28 +226,6 @@ impl Server<'_> {
         }
         self.last = pictures.into_iter().next_back().map(|picture| (picture, track));
         Ok(done_ms)
-    }
-
-    fn face(&mut self, frame: &FilmFrame) -> Option<MeasuredFace> {
-        let face = frame.face.as_ref()?;
-        let distance = face.embedding.as_ref().map(|embedding| {
-            let reference = self.reference.get_or_insert_with(|| embedding.clone());
-            faces::distance(reference, embedding)
-        });
-        Some(MeasuredFace {
-            yaw: face.pose.yaw,
-            pitch: face.pose.pitch,
-            roll: face.pose.roll,
-            eye_share: face.inter_eye_px / frame.width.max(1) as f32,
-            centre: face.centre,
-            part_inside: face.part_inside,
-            tracked: face.tracked,
-            relief: face.relief.map(|relief| [relief.lateral, relief.vertical]),
-            rgb: face.face_rgb,
-            usable: face.usable,
-            too_dark: face.issues.iter().any(|issue| issue.code == "too-dark"),
-            distance,
-        })
     }
 
     fn timed<T>(&mut self, work: impl FnOnce() -> T) -> T {
