@@ -369,6 +369,10 @@ fn challenge(page: &Page, view: &View) -> Facts {
             page.t("review.fact.screen_light"),
             format!("{:.2}", flashes.correlation),
         ));
+        facts.push((
+            page.t("review.fact.screen_light_behind"),
+            format!("{:.2}", flashes.background),
+        ));
     }
     facts
 }

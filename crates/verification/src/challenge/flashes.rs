@@ -4,6 +4,10 @@
 //! chromaticity (each channel's share), from which slow changes are removed, and that of the background, which
 //! carries the camera's white balance. It is correlated with the code at several delays, since screens and
 //! cameras take time. A room that outshines the screen leaves no signal, which proves nothing either way.
+//!
+//! The glass of a screen that shows a film reflects the code too, but over the whole film: the background gets as much
+//! light of it as the face. What is behind a person is farther away and gets a small part, since light falls with the
+//! square of the distance.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +37,10 @@ pub struct FlashFigures {
     pub deviation: f32,
     /// The delay, in frames.
     pub delay: usize,
+    /// The light of the code on the background, in comparison with that on the face. About 0 of a person, 1 of a screen
+    /// whose glass reflects the code.
+    #[serde(default)]
+    pub background: f32,
 }
 
 /// What follows from the flashes.
@@ -42,6 +50,8 @@ pub(super) enum FlashVerdict {
     Reflected,
     /// No light of the screen can be seen.
     NoSignal,
+    /// The face reflected the code, and the background as strongly.
+    Everywhere,
     /// The face's colour changed strongly, but not as the screen did.
     Another,
 }
@@ -50,15 +60,18 @@ pub(super) enum FlashVerdict {
 const DELAYS: usize = 5;
 /// The least frames.
 const MIN_SAMPLES: usize = 18;
-/// From this correlation the code was reflected. Rendered people reach .76 to .98. Screens whose glass reflects the code
-/// reach .85, so this does not tell them apart.
+/// From this correlation the code was reflected. Rendered people reach .76 to .98, and screens whose glass reflects the
+/// code .85.
 pub(super) const REFLECTED: f32 = 0.75;
 /// Below this correlation a strong change is another code's.
-pub(super) const ANOTHER: f32 = 0.35;
+pub(super) const ANOTHER: f32 = 0.45;
 /// The least change. Rendered people show .006 to .06, and such screens up to .015.
 pub(super) const MIN_AMPLITUDE: f32 = 0.005;
 /// A change from which another light shone on the face.
 pub(super) const STRONG: f32 = 0.012;
+/// From this share of the face's light on the background, a reflection proves no person. A wall behind a head gets less
+/// than a tenth, a headrest or a pillow about a third.
+pub(super) const MOST_BACKGROUND: f32 = 0.4;
 
 /// Measures and judges. `None` without enough frames.
 pub(super) fn judge(samples: &[FlashSample]) -> (Option<FlashFigures>, FlashVerdict) {
@@ -66,7 +79,11 @@ pub(super) fn judge(samples: &[FlashSample]) -> (Option<FlashFigures>, FlashVerd
         return (None, FlashVerdict::NoSignal);
     };
     let verdict = if figures.correlation >= REFLECTED && figures.amplitude >= MIN_AMPLITUDE {
-        FlashVerdict::Reflected
+        if figures.background < MOST_BACKGROUND {
+            FlashVerdict::Reflected
+        } else {
+            FlashVerdict::Everywhere
+        }
     } else if figures.correlation < ANOTHER && figures.deviation >= STRONG {
         FlashVerdict::Another
     } else {
@@ -83,22 +100,54 @@ fn measure(samples: &[FlashSample]) -> Option<FlashFigures> {
         .iter()
         .map(|sample| chromaticity(sample.colour.light()))
         .collect();
-    let seen: Vec<[f32; 3]> = samples
+    let faces: Vec<[f32; 3]> = samples.iter().map(|sample| chromaticity(sample.face)).collect();
+    let backgrounds: Vec<[f32; 3]> = samples
         .iter()
-        .map(|sample| {
-            let (face, background) = (chromaticity(sample.face), chromaticity(sample.background));
-            [0, 1, 2].map(|channel| face[channel] - background[channel])
-        })
+        .map(|sample| chromaticity(sample.background))
         .collect();
-    (0..DELAYS)
-        .map(|delay| correlate(&shown, &seen, delay))
-        .max_by(|a, b| a.correlation.total_cmp(&b.correlation))
+    // What the white balance changes, it changes in both.
+    let seen: Vec<[f32; 3]> = faces
+        .iter()
+        .zip(&backgrounds)
+        .map(|(face, background)| [0, 1, 2].map(|channel| face[channel] - background[channel]))
+        .collect();
+    let (best, delay) = (0..DELAYS)
+        .map(|delay| (correlate(&shown, &seen, delay), delay))
+        .max_by(|(a, _), (b, _)| a.correlation.total_cmp(&b.correlation))?;
+    // A share of a colour changes less where there is more other light.
+    let light = |seen: &[[f32; 3]], of: fn(&FlashSample) -> [f32; 3]| {
+        let brightness = samples.iter().flat_map(of).sum::<f32>() / samples.len() as f32;
+        correlate(&shown, seen, delay).amplitude * brightness
+    };
+    let on_face = light(&faces, |sample| sample.face);
+    let on_background = light(&backgrounds, |sample| sample.background);
+    Some(FlashFigures {
+        correlation: best.correlation,
+        amplitude: best.amplitude,
+        deviation: best.deviation,
+        delay,
+        background: on_background / on_face.max(1e-6),
+    })
 }
 
-fn correlate(shown: &[[f32; 3]], seen: &[[f32; 3]], delay: usize) -> FlashFigures {
-    let count = shown.len() - delay;
-    let shown = without_trend(&shown[..count]);
-    let seen = without_trend(&seen[delay..]);
+/// How a series of colours follows the code.
+struct Following {
+    correlation: f32,
+    amplitude: f32,
+    deviation: f32,
+}
+
+fn correlate(shown: &[[f32; 3]], seen: &[[f32; 3]], delay: usize) -> Following {
+    // A frame after a change may show either colour, since a delay is no whole number of frames.
+    let kept: Vec<usize> = (delay..seen.len())
+        .filter(|at| {
+            at.checked_sub(delay + 1)
+                .is_none_or(|before| shown[before] == shown[at - delay])
+        })
+        .collect();
+    let times: Vec<f32> = kept.iter().map(|at| *at as f32).collect();
+    let shown = without_trend(&times, kept.iter().map(|at| shown[at - delay]).collect());
+    let seen = without_trend(&times, kept.iter().map(|at| seen[*at]).collect());
     let dot = |a: &[[f32; 3]], b: &[[f32; 3]]| -> f32 {
         a.iter()
             .zip(b)
@@ -109,11 +158,11 @@ fn correlate(shown: &[[f32; 3]], seen: &[[f32; 3]], delay: usize) -> FlashFigure
     let (shown_power, seen_power) = (dot(&shown, &shown), dot(&seen, &seen));
     let together = dot(&shown, &seen);
     let slope = together / shown_power.max(f32::EPSILON);
-    FlashFigures {
+    let count = kept.len().max(1) as f32;
+    Following {
         correlation: together / (shown_power * seen_power).sqrt().max(f32::EPSILON),
-        amplitude: slope * (shown_power / count as f32).sqrt(),
-        deviation: (seen_power / count as f32).sqrt(),
-        delay,
+        amplitude: slope * (shown_power / count).sqrt(),
+        deviation: (seen_power / count).sqrt(),
     }
 }
 
@@ -124,32 +173,22 @@ fn chromaticity(rgb: [f32; 3]) -> [f32; 3] {
 }
 
 /// Takes the mean and the linear trend of each channel away.
-fn without_trend(series: &[[f32; 3]]) -> Vec<[f32; 3]> {
-    let count = series.len() as f32;
-    let middle = (count - 1.0) / 2.0;
-    let spread: f32 = (0..series.len()).map(|i| (i as f32 - middle).powi(2)).sum();
-    let line = |channel: usize| {
-        let mean = series.iter().map(|value| value[channel]).sum::<f32>() / count;
-        let slope = series
+fn without_trend(times: &[f32], mut values: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
+    let count = values.len().max(1) as f32;
+    let middle = times.iter().sum::<f32>() / count;
+    let spread: f32 = times.iter().map(|time| (time - middle).powi(2)).sum();
+    for channel in 0..3 {
+        let mean = values.iter().map(|value| value[channel]).sum::<f32>() / count;
+        let together = times
             .iter()
-            .enumerate()
-            .map(|(i, value)| (i as f32 - middle) * (value[channel] - mean))
-            .sum::<f32>()
-            / spread.max(f32::EPSILON);
-        (mean, slope)
-    };
-    let lines = [line(0), line(1), line(2)];
-    let rest = |i: usize, value: &[f32; 3]| {
-        [0, 1, 2].map(|channel| {
-            let (mean, slope) = lines[channel];
-            value[channel] - mean - slope * (i as f32 - middle)
-        })
-    };
-    series
-        .iter()
-        .enumerate()
-        .map(|(i, value)| rest(i, value))
-        .collect()
+            .zip(&values)
+            .map(|(time, value)| (time - middle) * (value[channel] - mean));
+        let slope = together.sum::<f32>() / spread.max(f32::EPSILON);
+        for (time, value) in times.iter().zip(&mut values) {
+            value[channel] -= mean + slope * (time - middle);
+        }
+    }
+    values
 }
 
 #[cfg(test)]
@@ -204,6 +243,40 @@ mod tests {
             ("a photograph", &[Colour::Red; 6], 0.0, 0, 0.004, NoSignal),
         ] {
             let (figures, verdict) = judge(&film(light, strength, delay, noise));
+            assert_eq!(verdict, expected, "{what}: {figures:?}");
+        }
+    }
+
+    #[test]
+    fn a_reflection_on_everything_proves_no_person() {
+        // The glass of a screen adds this share of the code's light to the face and to what is beside it.
+        use FlashVerdict::{Another, Everywhere, Reflected};
+        for (what, background, glass, expected) in [
+            ("a film with a dark background", [0.1, 0.1, 0.11], 0.06, Another),
+            (
+                "a film with a bright background",
+                [0.8, 0.8, 0.85],
+                0.06,
+                Everywhere,
+            ),
+            ("a faint reflection", [0.8, 0.8, 0.85], 0.03, Everywhere),
+            ("a person before a wall", [0.8, 0.8, 0.85], 0.0, Reflected),
+        ] {
+            let samples: Vec<FlashSample> = film(&CODE, if glass > 0.0 { 0.0 } else { 0.1 }, 1, 0.002)
+                .into_iter()
+                .enumerate()
+                .map(|(frame, sample)| {
+                    let lit = CODE[frame.saturating_sub(1) / 5]
+                        .light()
+                        .map(|light| glass * light);
+                    FlashSample {
+                        face: [0, 1, 2].map(|c| sample.face[c] + lit[c]),
+                        background: [0, 1, 2].map(|c| background[c] + lit[c]),
+                        ..sample
+                    }
+                })
+                .collect();
+            let (figures, verdict) = judge(&samples);
             assert_eq!(verdict, expected, "{what}: {figures:?}");
         }
     }

@@ -199,8 +199,8 @@ impl Plan {
 fn planned(random: &mut impl Random) -> PlannedMove {
     PlannedMove {
         movement: Move::ALL[random.below(4) as usize],
-        delay_ms: i64::from(random.below(300)),
-        hold_ms: 150 + i64::from(random.below(250)),
+        delay_ms: i64::from(random.below(250)),
+        hold_ms: 120 + i64::from(random.below(240)),
     }
 }
 

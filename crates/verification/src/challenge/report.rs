@@ -114,6 +114,8 @@ pub enum End {
 pub enum Doubt {
     /// The light of the screen could not be seen on the face.
     NoScreenLight,
+    /// It could be seen on the background as well as on the face, as in the glass of a screen.
+    LightEverywhere,
     /// The face showed little depth.
     Shallow,
     /// Nothing moved in the film.
@@ -129,6 +131,7 @@ impl Doubt {
     pub fn as_str(self) -> &'static str {
         match self {
             Doubt::NoScreenLight => "no_screen_light",
+            Doubt::LightEverywhere => "light_everywhere",
             Doubt::Shallow => "shallow",
             Doubt::Still => "still",
             Doubt::Assisted => "assisted",

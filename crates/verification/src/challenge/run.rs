@@ -40,6 +40,8 @@ const SAME_FACE: f32 = 1.23;
 const SAME_FACE_TURNED: f32 = 1.36;
 /// Within this of the resting pose, in degrees, a frame can be the reference of a move.
 const STRAIGHT: f32 = 8.0;
+/// Within this, a head on its way back may look straight in the next frames.
+const NEARLY_STRAIGHT: f32 = 20.0;
 /// So many frames in a row without any change are a film that stands still.
 const STILL_FRAMES: u32 = 10;
 /// A mean change below this is none (grey levels).
@@ -231,12 +233,16 @@ impl Run {
     pub fn request(&self) -> FilmWish {
         let (restart, embed) = match self.stage {
             Stage::Look => (true, !self.has_reference && !self.looking.is_empty()),
+            // The person looks straight ahead. What the first move needs is measured before it is asked for.
+            Stage::Flash(index) if index + 1 == self.plan.colours.len() => {
+                (!self.is_followed, !self.is_compared)
+            }
             Stage::Flash(_) => (false, false),
             Stage::Ready(_) => (!self.is_followed, !self.is_compared),
             Stage::Turn(_) => (false, false),
             Stage::Hold(_) => (false, self.attempted.distance.is_none()),
             // The first frame that looks straight ahead can already be the reference of the next move.
-            Stage::Back(_) => (true, !self.is_compared && self.was_straight()),
+            Stage::Back(_) => (true, !self.is_compared && self.was_nearly_straight()),
         };
         FilmWish {
             restart,
@@ -291,15 +297,15 @@ impl Run {
         self.issue(now_ms);
     }
 
-    /// Whether the last frame looked straight ahead.
-    fn was_straight(&self) -> bool {
+    /// Whether the last frame looked straight ahead, or soon will.
+    fn was_nearly_straight(&self) -> bool {
         let offset = |(_, yaw, pitch): (i64, f32, f32)| {
             self.rest
                 .map(|rest| (yaw - rest.yaw).abs().max((pitch - rest.pitch).abs()))
         };
         self.before
             .and_then(offset)
-            .is_some_and(|offset| offset <= STRAIGHT)
+            .is_some_and(|offset| offset <= NEARLY_STRAIGHT)
     }
 
     /// Notes when the present instruction was sent.
@@ -340,9 +346,10 @@ impl Run {
             return self.break_off(frame.at_ms);
         };
         if let Some(distance) = face.distance {
-            let turned = matches!(self.stage, Stage::Turn(_) | Stage::Hold(_));
+            let is_straight = self.rest.is_none_or(|rest| rest.offset(face) <= STRAIGHT);
+            let turned = matches!(self.stage, Stage::Turn(_) | Stage::Hold(_)) || !is_straight;
             self.has_reference = true;
-            self.is_compared = true;
+            self.is_compared |= is_straight;
             self.attempted.distance = Some(self.attempted.distance.unwrap_or(0.0).max(distance));
             if distance > if turned { SAME_FACE_TURNED } else { SAME_FACE } {
                 return self.finish(End::Failed(Failure::AnotherFace));

@@ -19,7 +19,7 @@ const ASSISTED_MS: i64 = 2_000;
 const MOST_LOOKING_MS: i64 = 60_000;
 /// A colour is shown in at least so many frames, and so long after it was sent, in ms.
 const FLASH_FRAMES: u32 = 2;
-const FLASH_MS: i64 = 300;
+const FLASH_MS: i64 = 240;
 /// The reaction to an instruction, in ms.
 const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
 /// A move must be reached and held within this time, in ms.
@@ -285,6 +285,7 @@ impl Run {
             FlashVerdict::Another => End::Failed(Failure::WrongLight),
             _ if deepest < MIN_RELIEF => End::Review(Doubt::Shallow),
             FlashVerdict::Reflected => End::Passed,
+            FlashVerdict::Everywhere => End::Review(Doubt::LightEverywhere),
             FlashVerdict::NoSignal => End::Review(Doubt::NoScreenLight),
         });
     }
