@@ -20,7 +20,7 @@ use faces::FaceEngine;
 use films::{Attack, Cast, FRAME_SIZE, Film, Head, Photograph, Room};
 use serde_json::{Value, json};
 
-use self::outcomes::{Shown, attack_tables, detail_tables, effort_table, honest_table};
+use self::outcomes::{Shown, attack_tables, detail_tables, draw_det, effort_table, honest_table};
 use self::people::Half;
 use self::session::{Played, play};
 use super::figures::Report;
@@ -62,6 +62,9 @@ pub(super) struct Challenge {
     /// Also print the distributions of what thresholds are compared with.
     #[arg(long)]
     details: bool,
+    /// Write the DET curves of depth and of the screen's light to this SVG file.
+    #[arg(long)]
+    det: Option<PathBuf>,
     /// Write each film's runs to this file as a line of JSON when it was played.
     #[arg(long)]
     runs: Option<PathBuf>,
@@ -117,6 +120,9 @@ impl Challenge {
         let shown = self.play_all(&engine, &people, &tasks)?;
         let (honest, attacks): (Vec<Shown>, Vec<Shown>) =
             shown.into_iter().partition(|shown| shown.kind.is_none());
+        if let Some(file) = &self.det {
+            draw_det(file, &honest, &attacks)?;
+        }
         let mut report = Report::new();
         report.insert(
             "people".into(),

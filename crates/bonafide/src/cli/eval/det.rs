@@ -1,8 +1,31 @@
-//! Draws DET curves as an SVG: the false-non-match rate for each false-match rate, on logarithmic axes.
+//! Draws DET curves as an SVG: the rate of one error for each rate of the other, on logarithmic axes.
 
 use std::fmt::Write;
+use std::path::Path;
 
-/// The distances of one curve.
+use anyhow::Context;
+
+/// The errors that the axes show.
+#[derive(Clone, Copy)]
+pub(super) struct Axes {
+    /// Impostors or attacks that are accepted.
+    across: &'static str,
+    /// Genuine pairs or people that are refused.
+    down: &'static str,
+}
+
+/// Of comparisons (ISO/IEC 19795-1).
+pub(super) const COMPARISONS: Axes = Axes {
+    across: "false-match rate",
+    down: "false-non-match rate",
+};
+/// Of presentations (ISO/IEC 30107-3).
+pub(super) const PRESENTATIONS: Axes = Axes {
+    across: "attacks accepted (APCER)",
+    down: "people refused (BPCER)",
+};
+
+/// The distances of one curve. What is nearer than a threshold is accepted.
 pub(super) struct Curve<'a> {
     pub(super) name: &'a str,
     pub(super) genuine: &'a [f32],
@@ -19,8 +42,16 @@ const EDGE: f64 = 20.0;
 const LOWEST: (f64, f64) = (-5.0, -4.0);
 const COLOURS: [&str; 6] = ["#1b6ec2", "#c2571b", "#2a8a4a", "#8a2a7a", "#6b6b6b", "#b08a00"];
 
+/// Writes the drawing of these curves to a file.
+///
+/// # Errors
+/// Fails if the file cannot be written.
+pub(super) fn write(file: &Path, axes: Axes, curves: &[Curve<'_>]) -> anyhow::Result<()> {
+    std::fs::write(file, svg(axes, curves)).with_context(|| format!("{} cannot be written", file.display()))
+}
+
 /// The drawing of these curves.
-pub(super) fn svg(curves: &[Curve<'_>]) -> String {
+fn svg(axes: Axes, curves: &[Curve<'_>]) -> String {
     let mut lines = vec![format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">
 <rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>"##
@@ -45,11 +76,13 @@ pub(super) fn svg(curves: &[Curve<'_>]) -> String {
         ));
     }
     lines.push(format!(
-        r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">false-match rate</text>
-<text transform="translate(16 {:.1}) rotate(-90)" text-anchor="middle">false-non-match rate</text>"#,
+        r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>
+<text transform="translate(16 {:.1}) rotate(-90)" text-anchor="middle">{}</text>"#,
         f64::midpoint(LEFT, WIDTH - EDGE),
         HEIGHT - 10.0,
+        axes.across,
         f64::midpoint(EDGE, HEIGHT - BOTTOM),
+        axes.down,
     ));
     for (number, curve) in curves.iter().enumerate() {
         let colour = COLOURS[number % COLOURS.len()];
@@ -66,7 +99,7 @@ pub(super) fn svg(curves: &[Curve<'_>]) -> String {
                 down(false_non_matches.log10())
             );
         }
-        // Without a curve, every pair of one person is nearer than every pair of two people.
+        // Without a curve, everything genuine is nearer than everything else.
         let remark = if path.is_empty() { " (no overlap)" } else { "" };
         let y = EDGE + 16.0 * (number as f64 + 1.0);
         lines.push(format!(
@@ -80,8 +113,7 @@ pub(super) fn svg(curves: &[Curve<'_>]) -> String {
     lines.join("\n")
 }
 
-/// False-match and false-non-match rate at each distance that occurs among impostors, falling. Rates of zero are
-/// left out, since a logarithmic axis has no place for them.
+/// Both rates at each distance that occurs among impostors, falling. Rates of zero are left out, since a logarithmic axis has no place for them.
 fn rates(genuine: &[f32], impostor: &[f32]) -> Vec<(f64, f64)> {
     let sorted = |distances: &[f32]| {
         let mut sorted = distances.to_vec();
@@ -139,8 +171,9 @@ mod tests {
             genuine: &[0.1, 0.9],
             impostor: &[0.5, 1.0],
         };
-        let drawing = svg(&[curve]);
+        let drawing = svg(PRESENTATIONS, &[curve]);
         assert!(drawing.starts_with("<svg") && drawing.ends_with("</svg>\n"));
         assert!(drawing.contains("a &lt;b>") && drawing.contains("0.001 %") && drawing.contains("100 %"));
+        assert!(drawing.contains("APCER") && !drawing.contains("false-match"));
     }
 }

@@ -146,8 +146,7 @@ impl Faces {
                     impostor,
                 })
                 .collect();
-            std::fs::write(file, det::svg(&curves))
-                .with_context(|| format!("{} cannot be written", file.display()))?;
+            det::write(file, det::COMPARISONS, &curves)?;
         }
         Ok(())
     }

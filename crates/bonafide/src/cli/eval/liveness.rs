@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use faces::{FaceEngine, LivenessOutcome};
+use faces::{FaceEngine, Liveness as Checked, LivenessOutcome};
 use serde_json::{Value, json};
 
+use super::det::{self, Curve};
 use super::faces::analyse_faces;
 use super::figures::{Report, rounded, share, upper_limit};
 use super::files::pictures_below;
@@ -23,6 +24,9 @@ pub(super) struct Liveness {
     /// A folder of attacks; each folder in it is named after its attack type.
     #[arg(long)]
     attacks: Option<PathBuf>,
+    /// Write the DET curve of the score for each attack type to this SVG file.
+    #[arg(long, requires = "live", requires = "attacks")]
+    det: Option<PathBuf>,
     #[command(flatten)]
     models: ModelsArg,
 }
@@ -34,27 +38,36 @@ impl Liveness {
         }
         let engine = FaceEngine::new(self.models.open()?);
         let mut report = Report::new();
+        let mut live = Outcomes::default();
         if let Some(folder) = &self.live {
-            let mut outcomes = Outcomes::default();
             for file in pictures_below(folder)? {
-                outcomes.add(outcome(&engine, &file));
+                live.add(check(&engine, &file).as_ref());
             }
-            report.insert("live".into(), outcomes.live());
+            report.insert("live".into(), live.live());
         }
+        let mut types: BTreeMap<String, Outcomes> = BTreeMap::new();
         if let Some(folder) = &self.attacks {
-            let mut types: BTreeMap<String, Outcomes> = BTreeMap::new();
             for file in pictures_below(folder)? {
-                types
-                    .entry(attack_type(folder, &file))
-                    .or_default()
-                    .add(outcome(&engine, &file));
+                let outcomes = types.entry(attack_type(folder, &file)).or_default();
+                outcomes.add(check(&engine, &file).as_ref());
             }
-            report.extend(
-                types
-                    .into_iter()
-                    .map(|(name, outcomes)| (name, outcomes.attack())),
-            );
         }
+        if let Some(file) = &self.det {
+            let curves: Vec<Curve<'_>> = types
+                .iter()
+                .map(|(name, outcomes)| Curve {
+                    name,
+                    genuine: &live.distances,
+                    impostor: &outcomes.distances,
+                })
+                .collect();
+            det::write(file, det::PRESENTATIONS, &curves)?;
+        }
+        report.extend(
+            types
+                .into_iter()
+                .map(|(name, outcomes)| (name, outcomes.attack())),
+        );
         Ok(report)
     }
 }
@@ -69,11 +82,11 @@ fn attack_type(folder: &Path, file: &Path) -> String {
     format!("attack {}", if name.is_empty() { "(no folder)" } else { &name })
 }
 
-/// The outcome of the liveness check; `None` if the file is not an image or has no single usable face.
-fn outcome(engine: &FaceEngine, file: &Path) -> Option<LivenessOutcome> {
+/// The liveness check; `None` if the file is not an image or has no single usable face.
+fn check(engine: &FaceEngine, file: &Path) -> Option<Checked> {
     let (picture, reading) = analyse_faces(engine, file).ok()?;
     reading.main()?;
-    Some(engine.liveness(&picture, &reading).outcome)
+    Some(engine.liveness(&picture, &reading))
 }
 
 #[derive(Default)]
@@ -81,15 +94,19 @@ struct Outcomes {
     live: u64,
     not_live: u64,
     untold: u64,
+    /// 1 − score of every presentation whose face was measured.
+    distances: Vec<f32>,
 }
 
 impl Outcomes {
-    fn add(&mut self, outcome: Option<LivenessOutcome>) {
-        *match outcome {
+    fn add(&mut self, checked: Option<&Checked>) {
+        *match checked.map(|checked| checked.outcome) {
             Some(LivenessOutcome::Live) => &mut self.live,
             Some(LivenessOutcome::NotLive) => &mut self.not_live,
             Some(LivenessOutcome::Impossible) | None => &mut self.untold,
         } += 1;
+        let measured = checked.filter(|checked| checked.cues.is_some());
+        self.distances.extend(measured.map(|checked| 1.0 - checked.score));
     }
 
     fn presentations(&self) -> u64 {
@@ -121,6 +138,8 @@ impl Outcomes {
 
 #[cfg(test)]
 mod tests {
+    use faces::Cues;
+
     use super::*;
 
     #[test]
@@ -132,8 +151,18 @@ mod tests {
             (Some(LivenessOutcome::Impossible), 1),
             (None, 1),
         ] {
-            (0..times).for_each(|_| outcomes.add(outcome));
+            let checked = outcome.map(|outcome| Checked {
+                outcome,
+                score: 0.75,
+                reasons: Vec::new(),
+                cues: (outcome != LivenessOutcome::Impossible).then_some(Cues {
+                    pattern: 1.0,
+                    colour: 9.0,
+                }),
+            });
+            (0..times).for_each(|_| outcomes.add(checked.as_ref()));
         }
+        assert_eq!(outcomes.distances, [0.25; 8]);
         assert_eq!(outcomes.live()["bpcer"], json!(0.3));
         assert_eq!(outcomes.attack()["apcer"], json!(0.5));
         assert_eq!(outcomes.attack()["nonResponse"], json!(0.2));

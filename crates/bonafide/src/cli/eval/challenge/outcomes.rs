@@ -1,12 +1,14 @@
 //! Tables of how runs ended, with their intervals, and of the figures that thresholds are compared with.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use verification::challenge::{End, MoveFigures, Report as RunReport};
 
 use super::session::Played;
+use crate::cli::eval::det::{self, Curve};
 use crate::cli::eval::figures::{Report, interval, rounded, share, upper_limit};
 
 /// A film's runs, in order. Only the last can have passed.
@@ -137,6 +139,29 @@ pub(super) fn effort_table<'a>(shown: impl Iterator<Item = &'a Shown>) -> Value 
     })
 }
 
+/// Draws the DET curves of the two proofs: the depth of the deepest turn, and the correlation of the screen's light.
+/// A run that ended before a proof was measured is not in its curve.
+pub(super) fn draw_det(file: &Path, honest: &[Shown], attacks: &[Shown]) -> anyhow::Result<()> {
+    let distances = |shown: &[Shown], figure: fn(&RunReport) -> Option<f32>| -> Vec<f32> {
+        let runs = shown.iter().flat_map(|shown| &shown.runs);
+        runs.filter_map(|run| Some(-figure(&run.report)?)).collect()
+    };
+    let depth = |report: &RunReport| {
+        let turns = report.moves.iter().filter(|figures| figures.movement.is_turn());
+        turns.filter_map(|figures| figures.relief).max_by(f32::total_cmp)
+    };
+    let light = |report: &RunReport| report.flashes.map(|flashes| flashes.correlation);
+    let depths = (distances(honest, depth), distances(attacks, depth));
+    let lights = (distances(honest, light), distances(attacks, light));
+    let curves =
+        [("depth", &depths), ("light of the screen", &lights)].map(|(name, (genuine, impostor))| Curve {
+            name,
+            genuine,
+            impostor,
+        });
+    det::write(file, det::PRESENTATIONS, &curves)
+}
+
 /// The distributions of measurements, of living people and of each kind of attack.
 pub(super) fn detail_tables(honest: &[Shown], attacks: &[Shown]) -> Report {
     let mut groups: BTreeMap<String, Vec<&RunReport>> = BTreeMap::new();
@@ -192,6 +217,10 @@ fn details(reports: &[&RunReport]) -> Value {
         (
             "flashDeviation",
             flashes().map(|flash| f64::from(flash.deviation)).collect(),
+        ),
+        (
+            "flashBackground",
+            flashes().map(|flash| f64::from(flash.background)).collect(),
         ),
     ];
     for (name, values) in of_flashes {
