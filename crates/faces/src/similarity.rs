@@ -40,8 +40,9 @@
 //!
 //! Every face of an account can cause a false match, so a search needs a far smaller distance. At 1.05 no pair of two
 //! people is within 0.2 of matching. From 1.36 to 1.26 the measured FMR falls tenfold in 0.1; continued like that, it
-//! would be about 1e-6 to 1e-7 at 1.05. **That is an extrapolation**: the pairs show only that it is below 5.0e-5. In
-//! an account of a million people, one search in ten could find a stranger.
+//! would be about 1e-6 to 1e-7 at 1.05. **That is an extrapolation**: the pairs show only that it is below 5.0e-5. So
+//! in a large account a hit at 1.05 decides nothing: `verification::identity::search_decides` has the rule, with a more
+//! cautious bound. If the embedding changes, measure its bound again.
 
 /// The default similarity from which two pictures show one person.
 pub const MATCH_SIMILARITY: f32 = 80.0;

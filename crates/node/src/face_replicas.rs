@@ -88,6 +88,11 @@ impl Replica {
         Ok(())
     }
 
+    /// The number of known faces that a search compares with.
+    pub fn faces(&self) -> usize {
+        self.index.len()
+    }
+
     /// The known facemaps near a face, nearest first, including those that are only near-duplicates.
     pub fn search(&self, face: &Embedding) -> Result<Vec<Hit>, Problem> {
         self.index.search(face, IDENTIFICATION_BAND).map_err(|_| mixed())

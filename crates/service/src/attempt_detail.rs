@@ -65,6 +65,9 @@ pub struct Detail {
     pub four_eyes: bool,
     /// Known people whose faces are similar.
     pub similar: Vec<SimilarFace>,
+    /// Why a hit that would decide in a smaller account is held for review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<UndecidedSearch>,
     /// Pictures that were in earlier attempts under another `externalUserId`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reuses: Vec<PictureReuse>,
@@ -163,6 +166,17 @@ pub struct SimilarFace {
     pub facemap_id: Uuid,
     /// Similarity, 0–100.
     pub similarity: f32,
+}
+
+/// A search among so many faces that a stranger could be as similar as the nearest one
+/// (`docs/decisions/0051-search-by-account-size.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UndecidedSearch {
+    /// The account's enrolled faces at the time.
+    pub faces: usize,
+    /// The similarity, 0–100, from which a search among them decides.
+    pub deciding_similarity: f32,
 }
 
 /// The measures of the engines.
@@ -421,7 +435,7 @@ mod tests {
 
     /// The members of [`Detail`] that no export contains: why a reviewer decides (`holds`), other people's
     /// data (`reuses`, `similar`), and biometric templates, possibly of a person whose picture was stolen.
-    const WITHHELD: [&str; 5] = ["boundFace", "heldFace", "holds", "reuses", "similar"];
+    const WITHHELD: [&str; 6] = ["boundFace", "heldFace", "holds", "reuses", "similar", "undecided"];
 
     #[test]
     fn an_export_contains_no_template_and_a_new_member_must_be_assigned() {
@@ -434,6 +448,10 @@ mod tests {
                 log_id: 1,
                 earlier_file: "selfie".into(),
             }],
+            undecided: Some(UndecidedSearch {
+                faces: 1_000,
+                deciding_similarity: 90.0,
+            }),
             ..Detail::default()
         })
         .unwrap();

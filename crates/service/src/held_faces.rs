@@ -6,18 +6,18 @@
 //! contains the embedding. The approval runs the identification that the attempt did not, inside the
 //! account's serial step. `verification` decides what is held.
 
-use faces::{Embedding, Hit, Identification};
+use faces::{Embedding, Hit};
 use store::attempts::{self, Attempt};
 use store::{Db, Scope, Tx, people};
 use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
 use verification::hold::FaceProof;
-use verification::identity::SubmissionScope;
+use verification::identity::{Nearness, SubmissionScope};
 use verification::status::AttemptStatus;
 
 use super::attempt_detail::{Detail, SimilarFace, face_outdated};
 use super::face_replicas::{FaceReplicas, Replica};
-use super::identify::{Applicant, identify};
+use super::identify::{Applicant, identify, nearness};
 use super::names;
 use crate::problem::{Kind, Problem};
 
@@ -49,7 +49,7 @@ pub async fn replica_for(
         .await?
         .map_or(attempt.facemap_id, |person| person.facemap_id);
     drop(conn);
-    let more = look_alikes(&replica.search(&face)?, own, &detail.similar);
+    let more = look_alikes(&replica.search(&face)?, replica.faces(), own, &detail.similar);
     if more.is_empty() {
         return Ok(Some(replica));
     }
@@ -69,11 +69,14 @@ pub async fn replica_for(
     Err(Problem::new(Kind::Conflict, text).named("looks_alike"))
 }
 
-/// People whose faces are similar to a held one and whom its attempt does not show yet.
-fn look_alikes(hits: &[Hit], own: Uuid, shown: &[SimilarFace]) -> Vec<SimilarFace> {
+/// People whose faces, among so many, are similar to a held one and whom its attempt does not show yet.
+fn look_alikes(hits: &[Hit], faces: usize, own: Uuid, shown: &[SimilarFace]) -> Vec<SimilarFace> {
     let is_shown = |hit: &Hit| shown.iter().any(|face| face.facemap_id == hit.facemap);
     hits.iter()
-        .filter(|hit| Identification::of(hit.distance) == Identification::NearDuplicate)
+        .filter(|hit| {
+            let nearness = nearness(hit.distance, faces);
+            matches!(nearness, Nearness::Undecided | Nearness::NearDuplicate)
+        })
         .filter(|hit| hit.facemap != own && !is_shown(hit))
         .map(|hit| SimilarFace {
             facemap_id: hit.facemap,
@@ -111,6 +114,7 @@ pub async fn prove(
         registration,
         similar,
         facemap_id,
+        undecided,
     } = identify(
         tx,
         scope,
@@ -143,6 +147,7 @@ pub async fn prove(
     // count.
     detail.face_proven = !identity.near_duplicate;
     detail.similar = similar;
+    detail.undecided = undecided;
     if store::faces::sequence(tx, scope).await? > before {
         detail.bound_face = Some(held);
     }
@@ -245,11 +250,16 @@ mod tests {
             facemap_id: shown,
             similarity: 85.0,
         }];
-        let found: Vec<Uuid> = look_alikes(&hits, own, &known)
-            .iter()
-            .map(|face| face.facemap_id)
-            .collect();
-        assert_eq!(found, [near]);
-        assert_eq!(look_alikes(&hits, own, &[]).len(), 2);
+        let found = |faces, shown: &[SimilarFace]| -> Vec<Uuid> {
+            let found = look_alikes(&hits, faces, own, shown);
+            found.iter().map(|face| face.facemap_id).collect()
+        };
+        assert_eq!(found(10, &known), [near]);
+        assert_eq!(found(10, &[]), [near, shown]);
+        assert_eq!(
+            found(10_000, &known),
+            [same, near],
+            "among so many, no hit is surely the same"
+        );
     }
 }

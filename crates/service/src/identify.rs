@@ -3,16 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use faces::{Embedding, Hit, Identification};
+use faces::{Embedding, Hit, Identification, similarity};
 use store::registrations::{self, Registration};
 use store::{Error, Scope, Tx, people};
 use uuid::Uuid;
 use verification::identity::{
     AccountRegistrations, ExistingRegistration, FaceHit, FacemapTarget, Identity, Nearness, Plan,
-    SubmissionScope, plan_proven, plan_unproven,
+    SubmissionScope, deciding_distance, plan_proven, plan_unproven, search_decides,
 };
 
-use super::attempt_detail::SimilarFace;
+use super::attempt_detail::{SimilarFace, UndecidedSearch};
 use super::face_replicas::Replica;
 use crate::problem::Problem;
 
@@ -26,6 +26,8 @@ pub struct Applicant {
     pub registration: Option<Registration>,
     /// Other people with similar faces, nearest first.
     pub similar: Vec<SimilarFace>,
+    /// Why a hit that would decide in a smaller account is held for review.
+    pub undecided: Option<UndecidedSearch>,
 }
 
 /// The maximum number of similar people that are reported.
@@ -52,8 +54,18 @@ pub async fn identify(
     let account = account(tx, scope, place.external_user_id, nearest).await?;
     let plan = match face {
         None => plan_unproven(place, &account),
-        Some(_) => plan_proven(place, &hits.iter().map(near).collect::<Vec<_>>(), &account),
+        Some(_) => {
+            let near = |hit: &Hit| FaceHit {
+                person: hit.facemap,
+                nearness: nearness(hit.distance, replica.faces()),
+            };
+            plan_proven(place, &hits.iter().map(near).collect::<Vec<_>>(), &account)
+        }
     };
+    let undecided = plan.undecided.then(|| UndecidedSearch {
+        faces: replica.faces(),
+        deciding_similarity: similarity(deciding_distance(replica.faces())),
+    });
     let (facemap_id, registration) = carry_out(tx, scope, place, face, &plan).await?;
     let mut others: Vec<&Hit> = Vec::new();
     for hit in hits.iter().filter(|hit| hit.facemap != facemap_id) {
@@ -70,20 +82,20 @@ pub async fn identify(
             .take(MOST_SIMILAR)
             .map(|hit| SimilarFace {
                 facemap_id: hit.facemap,
-                similarity: faces::similarity(hit.distance),
+                similarity: similarity(hit.distance),
             })
             .collect(),
+        undecided,
     })
 }
 
-fn near(hit: &Hit) -> FaceHit {
-    FaceHit {
-        person: hit.facemap,
-        nearness: match Identification::of(hit.distance) {
-            Identification::Same => Nearness::Same,
-            Identification::NearDuplicate => Nearness::NearDuplicate,
-            Identification::Unknown => Nearness::Unknown,
-        },
+/// How closely a face found among so many resembles the searched one.
+pub(super) fn nearness(distance: f32, faces: usize) -> Nearness {
+    match Identification::of(distance) {
+        Identification::Same if search_decides(faces, distance) => Nearness::Same,
+        Identification::Same => Nearness::Undecided,
+        Identification::NearDuplicate => Nearness::NearDuplicate,
+        Identification::Unknown => Nearness::Unknown,
     }
 }
 
@@ -158,4 +170,35 @@ async fn carry_out(
         ),
     };
     Ok((facemap_id, registration))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_the_account_decides_between_the_thresholds() {
+        use Nearness::{NearDuplicate, Same, Undecided, Unknown};
+        for (distance, faces, expected) in [
+            (faces::IDENTIFICATION_DISTANCE, 1, Same),
+            (faces::IDENTIFICATION_DISTANCE, 360, Same),
+            (faces::IDENTIFICATION_DISTANCE, 365, Undecided),
+            (0.80, 10_000, Same),
+            (0.90, 10_000, Undecided),
+            (1.10, 1, NearDuplicate),
+            (1.10, 1_000_000, NearDuplicate),
+            (1.21, 1_000_000, Unknown),
+            (f32::NAN, 1, Unknown),
+        ] {
+            assert_eq!(nearness(distance, faces), expected, "{distance} among {faces}");
+        }
+    }
+
+    /// The bounds of the rule were measured at the default threshold of this embedding.
+    #[test]
+    fn the_bounds_begin_at_the_default_threshold() {
+        let measured = deciding_distance(1);
+        assert!((similarity(measured) - faces::MATCH_SIMILARITY).abs() < 1e-3);
+        assert!(measured > faces::IDENTIFICATION_DISTANCE);
+    }
 }

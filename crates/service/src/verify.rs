@@ -359,6 +359,7 @@ async fn record_in_one_transaction(
             facemap_id,
             registration,
             similar,
+            undecided,
         } = identify(tx, scope, &mut replica, face, place).await?;
         // Only now are the person's earlier names known, and the listings that a reviewer set aside for this
         // person.
@@ -418,6 +419,7 @@ async fn record_in_one_transaction(
                 .map(HeldFace::from),
             four_eyes,
             similar,
+            undecided,
             reuses,
         };
         let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;

@@ -5,10 +5,13 @@
 //! The label is the merchant's `externalUserId`. Only proven faces are searched and bound to a person. Every
 //! other applicant has a provisional facemap.
 
+mod account_size;
+
 use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+pub use self::account_size::{FalseMatchBound, deciding_distance, false_match_bound, search_decides};
 use crate::status::AttemptStatus;
 
 /// Who the applicant is: input of [`crate::judge`].
@@ -29,6 +32,9 @@ pub struct Identity {
 pub enum Nearness {
     /// The faces belong to one person.
     Same,
+    /// The faces would belong to one person if the two were compared alone. But the account has so many faces that a
+    /// search may find a stranger at this distance, see [`search_decides`].
+    Undecided,
     /// The similarity is in the band that needs review.
     NearDuplicate,
     /// The faces belong to different people.
@@ -118,6 +124,8 @@ pub struct Plan {
     pub already_registered: bool,
     /// The face closely resembles a known one.
     pub near_duplicate: bool,
+    /// The face closely resembles a known one, and only the number of the account's faces prevents a decision.
+    pub undecided: bool,
 }
 
 impl Plan {
@@ -129,6 +137,7 @@ impl Plan {
             id_belongs_to_another: false,
             already_registered: false,
             near_duplicate: false,
+            undecided: false,
         }
     }
 
@@ -169,18 +178,35 @@ pub fn plan_unproven(place: SubmissionScope<'_>, account: &AccountRegistrations)
 /// The plan for an applicant with a proven face. `hits` are the resembling known faces, nearest first.
 #[must_use]
 pub fn plan_proven(place: SubmissionScope<'_>, hits: &[FaceHit], account: &AccountRegistrations) -> Plan {
-    let Some(FaceHit { person, nearness }) = hits.first().copied() else {
+    let Some(nearest) = hits.first().copied() else {
         return plan_new_face(place, account, false);
     };
+    let of_label = account.label_facemaps();
+    let is_of_label = |hit: &FaceHit| of_label.contains(&(hit.person, true));
+    // Where the search does not decide, a stranger may be nearest. The label names one person to compare with.
+    let FaceHit { person, nearness } = match nearest.nearness {
+        Nearness::Same | Nearness::Unknown => nearest,
+        Nearness::Undecided | Nearness::NearDuplicate => {
+            hits.iter().copied().find(is_of_label).unwrap_or(nearest)
+        }
+    };
+    let is_of_label = of_label.contains(&(person, true));
     let is_doubtful = match nearness {
         Nearness::Unknown => return plan_new_face(place, account, false),
         // In the band below a match, a person of this label is that person and needs review. Any other person
         // is new.
-        Nearness::NearDuplicate if account.label_facemaps().contains(&(person, true)) => true,
+        Nearness::NearDuplicate if is_of_label => true,
         Nearness::NearDuplicate => return plan_new_face(place, account, true),
+        Nearness::Undecided if !is_of_label => {
+            let plan = plan_new_face(place, account, true);
+            return Plan {
+                undecided: plan.near_duplicate,
+                ..plan
+            };
+        }
         // If the face also resembles another person's, every attempt needs review until one of this person is
-        // approved.
-        Nearness::Same => hits.len() > 1 && !account.is_approved(person),
+        // approved. A comparison with the label's own person is no search, however many faces the account has.
+        Nearness::Same | Nearness::Undecided => hits.len() > 1 && !account.is_approved(person),
     };
     let plan = plan_known_face(place, person, account);
     Plan {

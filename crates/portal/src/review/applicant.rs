@@ -95,6 +95,8 @@ struct ApplicantPage {
     waits: Option<String>,
     forced: Option<u16>,
     near_duplicate: bool,
+    /// Why a very similar face was not recognised.
+    undecided: Option<String>,
     /// Why it is on hold without a code: keys of the texts `review.hold.…`.
     holds: Vec<&'static str>,
     pictures: Vec<Picture>,
@@ -284,6 +286,13 @@ async fn render(
         codes,
         forced: view.detail.forced,
         near_duplicate,
+        undecided: view.detail.undecided.map(|search| {
+            let (faces, from) = (
+                search.faces.to_string(),
+                format!("{:.1}", search.deciding_similarity),
+            );
+            page.tf("review.near_undecided", &[("faces", &faces), ("from", &from)])
+        }),
         holds,
         pictures: pictures(&view),
         checks: checks::checks(&page, &view),
@@ -478,7 +487,7 @@ fn picture(file: &str, seen: &PictureMeasures) -> Picture {
 fn all_numbers(view: &View) -> Result<String, Problem> {
     let all = serde_json::json!({
         "response": view.response, "seen": view.detail.seen, "timingMs": view.detail.timing_ms,
-        "suppressed": view.detail.suppressed, "similar": view.detail.similar, "reuses": view.detail.reuses,
+        "suppressed": view.detail.suppressed, "similar": view.detail.similar, "undecided": view.detail.undecided, "reuses": view.detail.reuses,
     });
     serde_json::to_string_pretty(&all).map_err(Problem::internal)
 }

@@ -264,3 +264,82 @@ fn only_two_near_faces_or_the_band_are_doubtful() {
         "a duplicate is no near-duplicate"
     );
 }
+
+#[test]
+fn a_hit_among_too_many_faces_decides_nothing() {
+    let undecided = [hit(STRANGER, Nearness::Undecided)];
+    let held = |facemap| Plan {
+        near_duplicate: true,
+        undecided: true,
+        ..plan(facemap, RegistrationTarget::New)
+    };
+    let own = registered("ada", PERSON, true, GROUP);
+    let own_hit = hit(PERSON, Nearness::Undecided);
+    let kept = |registration| plan(FacemapTarget::Known(PERSON), registration);
+    let rows: &[(&str, &[FaceHit], &[ExistingRegistration], Plan)] = &[
+        (
+            "no 2307 and no joining, although the hit is registered here",
+            &undecided,
+            &[registered("eve", STRANGER, true, GROUP)],
+            held(FacemapTarget::NewPerson),
+        ),
+        (
+            "the label's provisional facemap does not join the hit",
+            &undecided,
+            &[registered("ada", PROVISIONAL, false, OTHER_GROUP)],
+            held(FacemapTarget::Bind(PROVISIONAL)),
+        ),
+        (
+            "2306 follows from the label's own face, which is not among the hits",
+            &undecided,
+            &[registered("ada", PERSON, true, OTHER_GROUP)],
+            Plan {
+                id_belongs_to_another: true,
+                ..plan(FacemapTarget::NewProvisional, RegistrationTarget::None)
+            },
+        ),
+        (
+            "the label's own person is compared alone",
+            &[own_hit],
+            std::slice::from_ref(&own),
+            kept(RegistrationTarget::Known(own.id)),
+        ),
+        (
+            "and is a duplicate once approved",
+            &[own_hit],
+            &[approved(own.clone())],
+            Plan {
+                already_registered: true,
+                ..kept(RegistrationTarget::Known(own.id))
+            },
+        ),
+        (
+            "a stranger who is nearer gives no 2306 and is reviewed",
+            &[undecided[0], own_hit],
+            std::slice::from_ref(&own),
+            Plan {
+                near_duplicate: true,
+                ..kept(RegistrationTarget::Known(own.id))
+            },
+        ),
+        (
+            "the same in the band below a match",
+            &[
+                hit(STRANGER, Nearness::NearDuplicate),
+                hit(PERSON, Nearness::NearDuplicate),
+            ],
+            std::slice::from_ref(&own),
+            Plan {
+                near_duplicate: true,
+                ..kept(RegistrationTarget::Known(own.id))
+            },
+        ),
+    ];
+    for (what, hits, registrations, expected) in rows {
+        assert_eq!(
+            plan_proven(HERE, hits, &account(registrations)),
+            *expected,
+            "{what}"
+        );
+    }
+}

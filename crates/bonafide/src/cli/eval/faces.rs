@@ -235,7 +235,13 @@ fn pairs(people: &[Vec<Embedding>]) -> (Vec<f32>, Vec<f32>) {
     (genuine, impostor)
 }
 
-/// The error rates of these distances at the default threshold, and the TAR at a FAR of 0.1 %.
+/// The shares of the nearest pairs of two people whose largest distance is reported.
+const NEAREST: [f64; 5] = [0.0001, 0.001, 0.01, 0.1, 0.5];
+/// The deciding distances of a search at which missed pairs of one person are reported.
+const SEARCHED: [f32; 5] = [1.05, 0.99, 0.84, 0.70, 0.56];
+
+/// The error rates of these distances at the default threshold, the TAR at a FAR of 0.1 %, and the figures that matter
+/// in a search: how near strangers come, and how many pairs of one person a smaller distance misses.
 fn verdicts(genuine: &[f32], impostor: &[f32]) -> Value {
     let matches = |distances: &[f32]| {
         let matched = distances
@@ -246,7 +252,7 @@ fn verdicts(genuine: &[f32], impostor: &[f32]) -> Value {
     let (same, others) = (genuine.len() as u64, impostor.len() as u64);
     let (false_matches, false_non_matches) = (matches(impostor), same - matches(genuine));
     let tar = tar_at_far(genuine, impostor, 0.001);
-    json!({
+    let mut figures = json!({
         "genuinePairs": same,
         "impostorPairs": others,
         "falseMatches": false_matches,
@@ -256,7 +262,32 @@ fn verdicts(genuine: &[f32], impostor: &[f32]) -> Value {
         "falseNonMatchRate": rounded(share(false_non_matches, same)),
         "tarAtFar0.001": rounded(tar.map(|(tar, _)| tar)),
         "distanceAtFar0.001": rounded(tar.map(|(_, threshold)| f64::from(threshold))),
-    })
+    });
+    if let Some(figures) = figures.as_object_mut() {
+        figures.extend(search_figures(genuine, impostor));
+    }
+    figures
+}
+
+/// The distances of the nearest pairs of two people, and the pairs of one person that a search misses.
+fn search_figures(genuine: &[f32], impostor: &[f32]) -> Report {
+    let mut impostor = impostor.to_vec();
+    impostor.sort_by(f32::total_cmp);
+    let at = |at: usize| rounded(impostor.get(at).map(|distance| f64::from(*distance)));
+    let mut figures = Report::new();
+    figures.insert("impostorNearest".into(), json!(at(0)));
+    for share in NEAREST {
+        // A share of less than one pair has no distance.
+        let count = (impostor.len() as f64 * share).floor() as usize;
+        let distance = count.checked_sub(1).and_then(at);
+        figures.insert(format!("impostorNearest{share}"), json!(distance));
+    }
+    for distance in SEARCHED {
+        let missed = genuine.iter().filter(|found| **found > distance).count() as u64;
+        let rate = rounded(share(missed, genuine.len() as u64));
+        figures.insert(format!("missedAt{distance}"), json!(rate));
+    }
+    figures
 }
 
 fn counts(engine: &FaceEngine, folder: &Path) -> anyhow::Result<Value> {
@@ -332,5 +363,10 @@ mod tests {
         assert_eq!(verdicts["tarAtFar0.001"], json!(1.0));
         // Exactly 1 - 0.05^(1/11).
         assert_eq!(verdicts["falseMatchRateAtMost"], json!(0.2384));
+        let apart = verdicts["impostorNearest"].clone();
+        assert!(apart.as_f64() > Some(1.23), "{apart}");
+        assert_eq!(verdicts["impostorNearest0.5"], apart);
+        assert_eq!(verdicts["impostorNearest0.01"], json!(null), "less than one pair");
+        assert_eq!(verdicts["missedAt1.05"], json!(0.0));
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct Server {
     child: Child,
     pub(crate) base: String,
     pub(crate) dir: TempDir,
-    database: String,
+    pub(crate) database: String,
     /// Environment variables of the server, and of every command on its data.
     environment: Environment,
     pub(crate) http: Client,

@@ -1,6 +1,7 @@
 //! `POST /v2/idv/verify` and its records (contract §4.6, §2.5, §2.6, §4.8), with specimens that the project
 //! renders.
 
+mod account_size;
 mod outcomes;
 mod registration;
 mod requests;
