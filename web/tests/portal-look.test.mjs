@@ -20,13 +20,13 @@ before(async () => {
   await mkdir(folder, { recursive: true });
   [server, browser] = await Promise.all([startServer(), startBrowser()]);
   const flow = await server.flow({ ...documentsFlow(), webhookUrl: `${server.baseUrl}/nobody` });
-  await verify(server, "pass-passport", flow.flowId);
+  const passed = await verify(server, "pass-passport", flow.flowId);
   // This attempt goes to review, because the demo list has an entry with that name.
   await verify(server, "pass-passport", (await server.flow({})).flowId, { lastName: "SANDBOX-2702" });
   await server.api("POST", "/v2/public/transaction-monitoring", {
     query: "0x626f6e61666964652073616e64626f7820303435", currency: "eth", type: "address",
   });
-  ids = { merchantId: server.merchantId, flowId: flow.flowId, groupId: flow.groupId, logId: "2", key: server.apiKey };
+  ids = { merchantId: server.merchantId, flowId: flow.flowId, groupId: flow.groupId, logId: "2", key: server.apiKey, facemapId: passed.facemap_id };
 });
 after(() => Promise.all([browser.close(), server.stop()]));
 

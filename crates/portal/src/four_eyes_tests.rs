@@ -44,6 +44,8 @@ const FORMS: &[Row] = &[
     ("/portal/people", &[]),
     // A restored listing counts again, which makes screening stricter.
     ("/portal/people/{facemapId}/listings/restore", &[]),
+    ("/portal/people/{facemapId}/merge", &[Act::MergePeople]),
+    ("/portal/people/{facemapId}/split", &[Act::SplitPerson]),
     ("/portal/screening", &[]),
     // Wallet scores decide about no applicant.
     ("/portal/monitoring", &[]),

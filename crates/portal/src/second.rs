@@ -148,6 +148,10 @@ fn link(waiting: &PendingProposal) -> Option<String> {
         Change::SetAside { .. } => waiting
             .log_id
             .map(|log_id| format!("/portal/applicants/{log_id}#sanctions")),
+        Change::MergePeople { kept, merged, .. } => {
+            Some(format!("/portal/people/{kept}/merge?with={merged}"))
+        }
+        Change::SplitPerson { person, .. } => Some(format!("/portal/people/{person}/split")),
         Change::Flow { flow_id, .. } => Some(format!("/portal/flows/{flow_id}")),
         Change::NewFlow { .. } | Change::Settings { .. } | Change::Member { .. } => None,
     }
@@ -156,6 +160,7 @@ fn link(waiting: &PendingProposal) -> Option<String> {
 fn change_reason(page: &Page, change: &Change) -> String {
     match change {
         Change::SetAside { why, .. } => page.word("review.suppress", why),
+        Change::MergePeople { reason, .. } | Change::SplitPerson { reason, .. } => reason.clone(),
         Change::Member { doubt } => page.word("second.doubt", doubt),
         Change::Flow { .. } | Change::NewFlow { .. } | Change::Settings { .. } => String::new(),
     }

@@ -134,6 +134,13 @@ pub fn unreadable(log_id: i64, part: &str, fault: &impl std::fmt::Display) -> Pr
 #[serde(transparent)]
 pub struct HeldFace(String);
 
+/// Without the embedding, which is biometric data.
+impl std::fmt::Debug for HeldFace {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("HeldFace")
+    }
+}
+
 impl From<&Embedding> for HeldFace {
     fn from(face: &Embedding) -> Self {
         HeldFace(hex::encode(face.to_bytes()))

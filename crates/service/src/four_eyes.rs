@@ -15,7 +15,7 @@ mod second_person;
 mod tests;
 
 pub use self::answers::{AnswerOutcome, answer};
-pub use self::change::{Change, ChangedValue, PendingProposal};
+pub use self::change::{Change, ChangedValue, DividedFaces, PendingProposal};
 pub use self::doubts::{keep_two_deciders, record_doubt};
 pub(crate) use self::proposals::check_version;
 pub use self::proposals::{Subject, get, pending_proposals, propose};

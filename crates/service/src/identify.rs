@@ -117,12 +117,13 @@ async fn account(
         of_people.extend(registrations::of_facemap(tx, scope, person).await?);
     }
     Ok(AccountRegistrations {
-        label_registrations: of_label.into_iter().map(registered).collect(),
-        people_registrations: of_people.into_iter().map(registered).collect(),
+        label_registrations: of_label.into_iter().map(existing).collect(),
+        people_registrations: of_people.into_iter().map(existing).collect(),
     })
 }
 
-fn registered(registration: Registration) -> ExistingRegistration {
+/// A registration, as the rules need it.
+pub(super) fn existing(registration: Registration) -> ExistingRegistration {
     ExistingRegistration {
         id: registration.id,
         facemap_id: registration.facemap_id,

@@ -137,6 +137,8 @@ actions! {
     ManageReasons => RULE_MAKERS,
     /// Setting a hit aside: "Not this person".
     Suppress => RULE_MAKERS,
+    /// Merging two people who are one, and splitting one person in two.
+    MergePeople => RULE_MAKERS,
     /// Searching names by hand, and viewing screenings.
     Screen => SEES_PEOPLE,
     /// Screening wallets and transactions by hand. The query is stored, and may go to vendors.
@@ -205,6 +207,7 @@ mod tests {
                     | Action::Reopen
                     | Action::ManageReasons
                     | Action::Suppress
+                    | Action::MergePeople
                     | Action::ScreenWallet
                     | Action::ErasePerson
                     | Action::ExportPerson

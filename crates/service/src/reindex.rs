@@ -9,9 +9,10 @@ use engine_process::EngineWorkers;
 use faces::Embedding;
 use rand::seq::SliceRandom;
 use serde_json::json;
+use store::attempts::{self, Attempt};
 use store::audit::{self, Entry};
 use store::objects::ObjectName;
-use store::{Db, Error, Objects, Scope, attempts};
+use store::{Db, Error, Objects, Scope};
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 use verification::submission::FileField;
@@ -168,27 +169,37 @@ impl Reindexer {
             if !detail.face_proven {
                 continue;
             }
-            let name = ObjectName {
-                scope,
-                attempt_id: attempt.id,
-                file: FileField::Selfie.as_str(),
-            };
-            let selfie = match self.objects.get(&attempt.key, &name).await {
-                Err(Error::Missing(_)) => continue,
-                selfie => selfie?,
-            };
-            let engines = self.engines.clone();
-            let picture = tokio::task::spawn_blocking(move || engines.selfie(&selfie, || false))
-                .await
-                .map_err(Problem::internal)??;
-            // A selfie that can no longer be decoded has no face.
-            let face = picture
-                .ok()
-                .and_then(|picture| picture.usable_face()?.embedding.clone());
+            let face = embed_selfie(&self.objects, &self.engines, scope, &attempt).await?;
             if face.is_some() {
                 return Ok(face);
             }
         }
         Ok(None)
     }
+}
+
+/// The face on an attempt's stored selfie. `None`: no selfie is stored, or no usable face is found on it.
+pub(crate) async fn embed_selfie(
+    objects: &Objects,
+    engines: &EngineWorkers,
+    scope: Scope,
+    attempt: &Attempt,
+) -> Result<Option<Embedding>, Problem> {
+    let name = ObjectName {
+        scope,
+        attempt_id: attempt.id,
+        file: FileField::Selfie.as_str(),
+    };
+    let selfie = match objects.get(&attempt.key, &name).await {
+        Err(Error::Missing(_)) => return Ok(None),
+        selfie => selfie?,
+    };
+    let engines = engines.clone();
+    let picture = tokio::task::spawn_blocking(move || engines.selfie(&selfie, || false))
+        .await
+        .map_err(Problem::internal)??;
+    // A selfie that can no longer be decoded has no face.
+    Ok(picture
+        .ok()
+        .and_then(|picture| picture.usable_face()?.embedding.clone()))
 }

@@ -6,12 +6,14 @@
 //! anything is stored, because the attempt's objects are sealed under it first.
 
 mod decision;
+mod moving;
 mod sealing;
 
 use reference::status::AttemptStatus;
 use uuid::Uuid;
 
 pub use self::decision::{Decision, decide, decisions};
+pub(crate) use self::moving::{move_some, move_to};
 use self::sealing::seal_context;
 pub(crate) use self::sealing::{
     Personal, SealedColumns, key, open_external_id, rewrap_keys, seal, seal_reason, unwrap,
@@ -567,33 +569,4 @@ pub async fn set_detail(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &s
         0 => Err(Error::Missing("attempt")),
         _ => Ok(()),
     }
-}
-
-/// Moves a facemap's attempts to another facemap and wraps their keys by its key.
-pub(crate) async fn move_to(
-    tx: &mut Tx,
-    scope: Scope,
-    (from, from_key): (Uuid, &DataKey),
-    (into, into_key): (Uuid, &DataKey),
-) -> Result<(), Error> {
-    for (id, wrapped) in fetch!(
-        all,
-        tx,
-        scope,
-        (Uuid, Vec<u8>),
-        "select id, wrapped_key from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
-        from
-    )? {
-        let place = seal_context(scope, "attempts.wrapped_key", &id);
-        let wrapped = into_key.wrap(&place, &from_key.unwrap_key(&place, &wrapped)?);
-        execute!(
-            tx,
-            scope,
-            "update attempts set facemap_id = $4, wrapped_key = $5 where merchant_id = $1 and sandbox = $2 and id = $3",
-            id,
-            into,
-            &wrapped
-        )?;
-    }
-    Ok(())
 }

@@ -69,15 +69,21 @@ pub async fn newest_at(conn: &mut Conn) -> Result<Option<i64>, Error> {
     Ok(newest)
 }
 
-/// The ids of the keys that erasing a person destroys: the person's own key, and the keys of the facemaps
-/// that were merged into it, which an older backup still contains.
+/// The ids of the keys that erasing a person destroys: the person's own key, the keys of the facemaps that were
+/// merged into it, which an older backup still contains, and the keys of the person's attempts, which a backup from
+/// before a split contains under the other person's key.
 pub async fn keys_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<BTreeSet<KeyId>, Error> {
     let mut facemaps = people::aliases(conn, scope, facemap_id).await?;
     facemaps.push(facemap_id);
-    Ok(facemaps
+    const SQL: &str = "select id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    let attempts = fetch!(all, conn, scope, (Uuid,), SQL, facemap_id)?;
+    let of_facemaps = facemaps
         .into_iter()
-        .map(|facemap| KeyId::of_facemap(conn, scope, facemap))
-        .collect())
+        .map(|facemap| KeyId::of_facemap(conn, scope, facemap));
+    let of_attempts = attempts
+        .into_iter()
+        .map(|(attempt,)| KeyId::of_attempt(conn, scope, attempt));
+    Ok(of_facemaps.chain(of_attempts).collect())
 }
 
 /// Adds a person to the ledger. The journal already contains the keys.
@@ -119,6 +125,15 @@ pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) ->
         scope,
         "delete from outbox where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
         facemap_id
+    )?;
+    // The subject of a proposal to merge or split people names them.
+    let named = format!("%{facemap_id}%");
+    execute!(
+        tx,
+        scope,
+        "delete from proposals where merchant_id = $1 and sandbox = $2
+         and kind in ('merge_people', 'split_person') and subject like $3",
+        &named
     )?;
     execute!(
         tx,

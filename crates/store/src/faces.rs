@@ -230,6 +230,41 @@ pub async fn replace(
     Ok(true)
 }
 
+/// The faces of a person: each with its model's version, in the order of their registration.
+///
+/// # Errors
+/// [`Error::Sealed`].
+pub async fn of_person(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    const SQL: &str = "select seq, model, embedding_sealed from faces
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and embedding_sealed is not null
+               order by seq";
+    let rows = fetch!(all, conn, scope, (i64, String, Vec<u8>), SQL, facemap_id)?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let key = people::key(conn, scope, facemap_id).await?;
+    rows.into_iter()
+        .map(|(seq, model, sealed)| {
+            let embedding = key.open(&seal_context(scope, &seq.to_be_bytes()), &sealed)?;
+            Ok((model, embedding.to_vec()))
+        })
+        .collect()
+}
+
+/// Moves a person's faces to another person, as new changes of the sequence. The caller has taken the [`lock`].
+pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
+    let moved = of_person(tx, scope, from).await?;
+    remove(tx, scope, from).await?;
+    for (model, embedding) in moved {
+        insert(tx, scope, into, &model, &embedding).await?;
+    }
+    Ok(())
+}
+
 /// Removes all faces of a person and adds the change that informs the indexes.
 pub(crate) async fn remove(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     const SQL: &str = "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3";

@@ -2,8 +2,9 @@
 //! retried until it is delivered or given up. Bodies are sealed. This module does not use HTTP and does not
 //! schedule retries.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::keyring::{DataKey, SealContext};
@@ -96,6 +97,41 @@ pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -
     const SQL: &str =
         "update outbox set facemap_id = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     execute!(tx, scope, SQL, from, into).map(|_| ())
+}
+
+/// The member of an event's body that names the attempt.
+#[derive(Deserialize)]
+struct AboutAttempt {
+    data: AttemptNumber,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AttemptNumber {
+    log_id: i64,
+}
+
+/// Moves a facemap's events about some attempts to another facemap. Events that cannot be read stay.
+pub(crate) async fn move_some(
+    tx: &mut Tx,
+    scope: Scope,
+    from: Uuid,
+    into: Uuid,
+    log_ids: &BTreeSet<i64>,
+) -> Result<(), Error> {
+    const SQL: &str = "select id, body_sealed from outbox
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    const MOVE: &str =
+        "update outbox set facemap_id = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
+    let key = merchants::key(tx, scope.merchant_id).await?;
+    for (id, sealed) in fetch!(all, tx, scope, (Uuid, Vec<u8>), SQL, from)? {
+        let body = key.open_text(&seal_context(scope.merchant_id, &id), &sealed).ok();
+        let event: Option<AboutAttempt> = body.and_then(|body| serde_json::from_str(&body).ok());
+        if event.is_some_and(|event| log_ids.contains(&event.data.log_id)) {
+            execute!(tx, scope, MOVE, id, into)?;
+        }
+    }
+    Ok(())
 }
 
 fn seal_context(merchant_id: Uuid, id: &Uuid) -> SealContext<'_> {

@@ -6,13 +6,15 @@
 mod erase;
 mod keys;
 mod merge;
+mod split;
 
 use uuid::Uuid;
 
 pub use self::erase::erase;
 pub use self::keys::key;
 pub(crate) use self::keys::{unwrap_key, wrap_key, wrapped_key};
-pub use self::merge::merge;
+pub use self::merge::{merge, merge_people};
+pub use self::split::{Departure, StoredFace, split};
 use crate::keyring::{DataKey, Keyring};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, faces, merchants};

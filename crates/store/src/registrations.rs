@@ -239,22 +239,47 @@ pub async fn next_event(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<i64, Erro
     row.map(|(seq,)| seq).ok_or(Error::Missing("registration"))
 }
 
+/// Ends a registration. Its attempts stay, and are only logged.
+pub(crate) async fn end(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
+    const LEAVE: &str = "update attempts set registration_id = null
+               where merchant_id = $1 and sandbox = $2 and registration_id = $3";
+    const END: &str = "delete from registrations where merchant_id = $1 and sandbox = $2 and id = $3";
+    execute!(tx, scope, LEAVE, id)?;
+    execute!(tx, scope, END, id).map(|_| ())
+}
+
 /// Moves a facemap's registrations to another facemap and seals their labels under its key.
 pub(crate) async fn move_to(
     tx: &mut Tx,
     scope: Scope,
+    from: (Uuid, &DataKey),
+    into: (Uuid, &DataKey),
+) -> Result<(), Error> {
+    move_where(tx, scope, from, into, |_| true).await
+}
+
+/// Moves some of a facemap's registrations as [`move_to`] does.
+pub(crate) async fn move_some(
+    tx: &mut Tx,
+    scope: Scope,
+    from: (Uuid, &DataKey),
+    into: (Uuid, &DataKey),
+    ids: &[Uuid],
+) -> Result<(), Error> {
+    move_where(tx, scope, from, into, |id| ids.contains(&id)).await
+}
+
+async fn move_where(
+    tx: &mut Tx,
+    scope: Scope,
     (from, from_key): (Uuid, &DataKey),
     (into, into_key): (Uuid, &DataKey),
+    moves: impl Fn(Uuid) -> bool,
 ) -> Result<(), Error> {
-    for (id, sealed) in fetch!(
-        all,
-        tx,
-        scope,
-        (Uuid, Vec<u8>),
-        "select id, external_id_sealed from registrations
-               where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
-        from
-    )? {
+    const SQL: &str = "select id, external_id_sealed from registrations
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    let rows = fetch!(all, tx, scope, (Uuid, Vec<u8>), SQL, from)?;
+    for (id, sealed) in rows.into_iter().filter(|(id, _)| moves(*id)) {
         let place = seal_context(scope, &id);
         let sealed = into_key.seal(&place, &from_key.open(&place, &sealed)?);
         execute!(

@@ -41,6 +41,8 @@ acts! {
     SetAside,
     /// Merging two people.
     MergePeople,
+    /// Splitting a person in two. The second one can register where the first one is registered.
+    SplitPerson,
     /// Deciding several attempts at once.
     BulkDecision,
     /// Changing a Flow so that it checks less.
@@ -73,6 +75,7 @@ impl Act {
             | Self::ReopenDeclined
             | Self::SetAside
             | Self::MergePeople
+            | Self::SplitPerson
             | Self::BulkDecision
             | Self::WeakenFlow
             | Self::MakeFlow
@@ -102,13 +105,16 @@ pub fn needs_second_person(act: Act, state: FourEyesScope) -> bool {
         | Act::Decline
         | Act::ReopenDeclined
         | Act::SetAside
-        | Act::MergePeople
         | Act::BulkDecision
         | Act::WeakenFlow => state.account || state.flow,
-        // A less strict new Flow could otherwise replace one that requires two people.
-        Act::MakeFlow | Act::WeakenAccount | Act::RemoveList | Act::CountMember => {
-            state.account || state.flow || state.any_flow
-        }
+        // A less strict new Flow could otherwise replace one that requires two people. A person may be registered by
+        // several Flows.
+        Act::MakeFlow
+        | Act::WeakenAccount
+        | Act::RemoveList
+        | Act::CountMember
+        | Act::MergePeople
+        | Act::SplitPerson => state.account || state.flow || state.any_flow,
         Act::Reopen => false,
     }
 }

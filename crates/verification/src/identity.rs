@@ -6,12 +6,16 @@
 //! other applicant has a provisional facemap.
 
 mod account_size;
+mod merging;
+mod splitting;
 
 use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
 pub use self::account_size::{FalseMatchBound, deciding_distance, false_match_bound, search_decides};
+pub use self::merging::{MergeObstacle, ended_registrations};
+pub use self::splitting::{SplitObstacle, check_split};
 use crate::status::AttemptStatus;
 
 /// Who the applicant is: input of [`crate::judge`].
@@ -183,12 +187,15 @@ pub fn plan_proven(place: SubmissionScope<'_>, hits: &[FaceHit], account: &Accou
     };
     let of_label = account.label_facemaps();
     let is_of_label = |hit: &FaceHit| of_label.contains(&(hit.person, true));
-    // Where the search does not decide, a stranger may be nearest. The label names one person to compare with.
+    // A stranger or a twin may be nearest. The label names one person to compare with. Where the search decides, that
+    // person must be as surely the same.
+    let own = hits.iter().copied().find(is_of_label);
     let FaceHit { person, nearness } = match nearest.nearness {
-        Nearness::Same | Nearness::Unknown => nearest,
-        Nearness::Undecided | Nearness::NearDuplicate => {
-            hits.iter().copied().find(is_of_label).unwrap_or(nearest)
-        }
+        Nearness::Unknown => nearest,
+        Nearness::Same => own
+            .filter(|own| matches!(own.nearness, Nearness::Same | Nearness::Undecided))
+            .unwrap_or(nearest),
+        Nearness::Undecided | Nearness::NearDuplicate => own.unwrap_or(nearest),
     };
     let is_of_label = of_label.contains(&(person, true));
     let is_doubtful = match nearness {
@@ -205,8 +212,11 @@ pub fn plan_proven(place: SubmissionScope<'_>, hits: &[FaceHit], account: &Accou
             };
         }
         // If the face also resembles another person's, every attempt needs review until one of this person is
-        // approved. A comparison with the label's own person is no search, however many faces the account has.
-        Nearness::Same | Nearness::Undecided => hits.len() > 1 && !account.is_approved(person),
+        // approved, and always if the other person is nearer. A comparison with the label's own person is no search,
+        // however many faces the account has.
+        Nearness::Same | Nearness::Undecided => {
+            person != nearest.person || (hits.len() > 1 && !account.is_approved(person))
+        }
     };
     let plan = plan_known_face(place, person, account);
     Plan {

@@ -359,6 +359,7 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         .map(|marker| (marker.to_owned(), marker.as_bytes().to_vec()))
         .into();
     let before = person.everything().await;
+    let attempts = server.count("select count(*) from attempts").await;
     let found: BTreeSet<String> = occurrences(&before, &sealed)
         .into_iter()
         .map(|(name, _)| name)
@@ -400,12 +401,16 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
     }
     assert_eq!(server.count("select count(*) from people").await, 0);
     assert_eq!(fingerprints(&server).await, [0, 0]);
-    // The journal names only the destroyed keys.
+    // The journal names only the destroyed keys: the person's and those of the attempts.
     let entries = std::fs::read_dir(server.dir.path().join("objects/erasures")).unwrap();
     let entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     assert_eq!(entries.len(), 1);
     let entry: Value = serde_json::from_slice(&std::fs::read(&entries[0]).unwrap()).unwrap();
-    assert_eq!(entry["keys"].as_array().unwrap().len(), 1, "{entry}");
+    assert_eq!(
+        entry["keys"].as_array().unwrap().len() as i64,
+        1 + attempts,
+        "{entry}"
+    );
     assert!(!entry.to_string().contains(&facemap));
     // Erasing again changes nothing and succeeds.
     let again = server.bonafide(&[

@@ -131,6 +131,7 @@ struct ApplicantPage {
     may_decide: bool,
     may_reopen: bool,
     may_suppress: bool,
+    may_merge: bool,
     /// The person was once verified by a face but this attempt was not, so the person's suppressions do not
     /// apply to it.
     unproven: bool,
@@ -337,6 +338,7 @@ async fn render(
         may_decide: member.may(Action::Decide),
         may_reopen: member.may(Action::Reopen),
         may_suppress: member.may(Action::Suppress) && view.suppressions.is_some(),
+        may_merge: member.may(Action::MergePeople) && view.person.proven,
         unproven: view.suppressions.is_none(),
         page,
     };

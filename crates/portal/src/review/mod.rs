@@ -1,5 +1,5 @@
 //! Review: the queue, the applicant page, decisions, and the search for people. Handlers are thin: the use
-//! cases are in `service::{reviews, applicant_view, suppressions, people, pictures}`.
+//! cases are in `service::{reviews, applicant_view, suppressions, people, merging, splitting, pictures}`.
 
 pub mod applicant;
 pub mod checks;
@@ -8,9 +8,11 @@ pub mod fields;
 pub mod files;
 pub mod forms;
 pub mod hits;
+pub mod merging;
 pub mod people;
 pub mod queue;
 pub mod reasons;
+pub mod splitting;
 pub mod timeline;
 
 use service::permissions::Action;
@@ -51,6 +53,26 @@ pub fn routes(routes: Routes) -> Routes {
             "/portal/people/{facemapId}",
             Action::ViewApplicant,
             people::person,
+        )
+        .get(
+            "/portal/people/{facemapId}/merge",
+            Action::MergePeople,
+            merging::page,
+        )
+        .post(
+            "/portal/people/{facemapId}/merge",
+            Action::MergePeople,
+            merging::merge,
+        )
+        .get(
+            "/portal/people/{facemapId}/split",
+            Action::MergePeople,
+            splitting::page,
+        )
+        .post(
+            "/portal/people/{facemapId}/split",
+            Action::MergePeople,
+            splitting::split,
         )
         .post(
             "/portal/people/{facemapId}/listings/restore",

@@ -158,6 +158,7 @@ struct PersonPage {
     events: Vec<Event>,
     suppressions: Vec<(Suppression, String)>,
     may_suppress: bool,
+    may_merge: bool,
     may_erase: bool,
     may_export: bool,
 }
@@ -214,6 +215,7 @@ pub async fn person(
             })
             .collect(),
         may_suppress: member.may(Action::Suppress),
+        may_merge: member.may(Action::MergePeople),
         may_erase: member.may(Action::ErasePerson),
         may_export: member.may(Action::ExportPerson),
         page,

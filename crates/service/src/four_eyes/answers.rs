@@ -9,7 +9,9 @@ use super::doubts::{may_vouch, others_vouch};
 use super::proposals::{check_version, get, note};
 use super::second_person::{may_propose, may_second};
 use crate::actor::actor_name;
+use crate::merging::{self, MergeRequest};
 use crate::problem::{Kind, Problem};
+use crate::splitting::{self, SplitRequest};
 use crate::{flows, merchants, suppressions};
 
 /// The result of a second person's answer.
@@ -35,6 +37,9 @@ pub async fn answer(
 ) -> Result<AnswerOutcome, Problem> {
     store::transaction!(db, |tx| -> Result<AnswerOutcome, Problem> {
         let (scope, waiting) = get(tx, scope, id).await?;
+        if agrees && waiting.change.identifies() {
+            store::faces::lock(tx, scope).await?;
+        }
         check_version(waiting.at, seen)?;
         let is_own = waiting.staff_id == Some(staff_id);
         let kind = waiting.change.kind();
@@ -104,6 +109,42 @@ async fn carry_out(
                 return Err(Problem::internal("a hit is set aside on an attempt, by a person"));
             };
             suppressions::confirm(tx, scope, log_id, (hit, why), (proposer, staff_id), actor).await
+        }
+        Change::MergePeople {
+            kept,
+            merged,
+            reason,
+            seen,
+        } => {
+            let proposer = waiting
+                .staff_id
+                .ok_or_else(|| Problem::internal("people are merged by a person"))?;
+            let request = MergeRequest {
+                people: (*kept, *merged),
+                version: seen,
+                reason,
+            };
+            merging::confirm(tx, scope, &request, (proposer, staff_id), actor).await
+        }
+        Change::SplitPerson {
+            person,
+            registrations,
+            log_ids,
+            reason,
+            seen,
+            faces,
+        } => {
+            let proposer = waiting
+                .staff_id
+                .ok_or_else(|| Problem::internal("people are split by a person"))?;
+            let request = SplitRequest {
+                facemap_id: *person,
+                registrations,
+                log_ids,
+                version: seen,
+                reason,
+            };
+            splitting::confirm(tx, scope, &request, faces, (proposer, staff_id), actor).await
         }
         Change::Flow {
             flow_id,

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use verification::four_eyes::{Act, Weakening};
 use verification::json::describe_without_values;
 
+use crate::attempt_detail::HeldFace;
 use crate::permissions::Action;
 use crate::problem::Problem;
 
@@ -20,6 +21,32 @@ pub enum Change {
         hit: String,
         /// The detail that does not fit, one of `suppressions::REASONS`.
         why: String,
+    },
+    /// Two people become one.
+    MergePeople {
+        /// The person who remains.
+        kept: Uuid,
+        /// The person who becomes a part of that one.
+        merged: Uuid,
+        /// The reason.
+        reason: String,
+        /// The state that was reviewed, see [`crate::merging::Pair::version`].
+        seen: String,
+    },
+    /// A person is split in two.
+    SplitPerson {
+        /// The person.
+        person: Uuid,
+        /// The registrations that leave.
+        registrations: Vec<Uuid>,
+        /// The attempts without a registration that leave.
+        log_ids: Vec<i64>,
+        /// The reason.
+        reason: String,
+        /// The state that was reviewed, see [`crate::splitting::Divisible::version`].
+        seen: String,
+        /// The faces of both people afterwards.
+        faces: DividedFaces,
     },
     /// A Flow checks less.
     Flow {
@@ -54,6 +81,8 @@ impl Change {
     pub fn kind(&self) -> &'static str {
         match self {
             Change::SetAside { .. } => "set_aside",
+            Change::MergePeople { .. } => "merge_people",
+            Change::SplitPerson { .. } => "split_person",
             Change::Flow { .. } => "flow",
             Change::NewFlow { .. } => "new_flow",
             Change::Settings { .. } => "settings",
@@ -65,6 +94,8 @@ impl Change {
     pub fn act(&self) -> Act {
         match self {
             Change::SetAside { .. } => Act::SetAside,
+            Change::MergePeople { .. } => Act::MergePeople,
+            Change::SplitPerson { .. } => Act::SplitPerson,
             Change::Flow { .. } => Act::WeakenFlow,
             Change::NewFlow { .. } => Act::MakeFlow,
             Change::Settings { .. } => Act::WeakenAccount,
@@ -72,15 +103,31 @@ impl Change {
         }
     }
 
+    /// Whether the act changes who is who, so that the account's serial step must begin before anything else.
+    pub(super) fn identifies(&self) -> bool {
+        matches!(self, Change::MergePeople { .. } | Change::SplitPerson { .. })
+    }
+
     /// The permission that is required to confirm or reject the act.
     pub fn action(&self) -> Action {
         match self {
             Change::SetAside { .. } => Action::Suppress,
+            Change::MergePeople { .. } | Change::SplitPerson { .. } => Action::MergePeople,
             Change::Flow { .. } | Change::NewFlow { .. } => Action::ManageRules,
             Change::Settings { .. } => Action::ManageCompany,
             Change::Member { .. } => Action::Decide,
         }
     }
+}
+
+/// The enrolled faces of two people after a split.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DividedFaces {
+    /// Those of the person.
+    pub staying: Vec<HeldFace>,
+    /// Those of the new person.
+    pub leaving: Vec<HeldFace>,
 }
 
 /// The kind of [`Change::Member`].

@@ -16,8 +16,10 @@ use verification::four_eyes::{Confirmer, Proposer, obstacle};
 
 use super::change::{Change, MEMBER, PendingProposal};
 use super::doubts::let_in_by;
+use crate::merging::Pair;
 use crate::permissions::{Action, Role, may};
 use crate::problem::Problem;
+use crate::splitting::Divisible;
 
 /// Why an act cannot be confirmed by any member: its subject has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,16 @@ pub async fn outdated(
             flows
                 .any(|flow| flow.name == content.name)
                 .then_some(Outdated::NameTaken)
+        }
+        Change::MergePeople {
+            kept, merged, seen, ..
+        } => {
+            let pair = Pair::load(conn, scope, (*kept, *merged)).await;
+            changed(pair.is_ok_and(|pair| pair.version() == *seen))
+        }
+        Change::SplitPerson { person, seen, .. } => {
+            let divisible = Divisible::load(conn, scope, *person).await;
+            changed(divisible.is_ok_and(|divisible| divisible.version() == *seen))
         }
         Change::SetAside { .. } | Change::Member { .. } => None,
     })

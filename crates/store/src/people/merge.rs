@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::sql::execute;
-use crate::{Error, Scope, Tx, attempts, outbox, people, registrations, suppressions};
+use crate::{Error, Scope, Tx, attempts, faces, outbox, people, registrations, suppressions};
 
 /// Merges a provisional facemap into the person whose face was proven. Registrations, attempts, suppressions,
 /// webhook events, names and aliases move, their keys are wrapped again, and the old id becomes an alias. No
@@ -18,6 +18,40 @@ pub async fn merge(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<
         .await?
         .filter(|person| !person.proven && from != into);
     let from_person = from_person.ok_or(Error::Missing("provisional facemap"))?;
+    move_all(tx, scope, &from_person, into).await
+}
+
+/// Merges a person into another one. Both have proven faces. In addition to what [`merge`] moves, the faces move, and
+/// the `ended` registrations of both end. The caller has taken the account's [lock](faces::lock).
+///
+/// # Errors
+/// [`Error::Missing`] if one of them is no person with a proven face; [`Error::Conflict`] if both are still registered
+/// in one group.
+pub async fn merge_people(
+    tx: &mut Tx,
+    scope: Scope,
+    from: Uuid,
+    into: Uuid,
+    ended: &[Uuid],
+) -> Result<(), Error> {
+    let mut proven = [None, None];
+    for (found, id) in proven.iter_mut().zip([from, into]) {
+        *found = people::get(tx, scope, id)
+            .await?
+            .filter(|person| person.proven && from != into);
+    }
+    let [Some(from_person), Some(_)] = proven else {
+        return Err(Error::Missing("person with a proven face"));
+    };
+    for registration in ended {
+        registrations::end(tx, scope, *registration).await?;
+    }
+    faces::move_to(tx, scope, from, into).await?;
+    move_all(tx, scope, &from_person, into).await
+}
+
+async fn move_all(tx: &mut Tx, scope: Scope, from_person: &people::Person, into: Uuid) -> Result<(), Error> {
+    let from = from_person.facemap_id;
     let from_key = people::key(tx, scope, from).await?;
     let into_key = people::key(tx, scope, into).await?;
     registrations::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;

@@ -15,6 +15,7 @@ mod hits;
 mod hosted;
 mod installation;
 mod key_renewal;
+mod merging;
 mod monitoring;
 mod people;
 mod pictures;
@@ -64,6 +65,7 @@ on_every_database! {
         a_merge_keeps_everything_readable, an_erased_person_is_gone, log_only_attempts_are_found,
         reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order,
         faces_of_another_model_are_replaced, a_fork_of_the_face_changes_is_noticed;
+    merging: a_merge_of_two_people_moves_their_faces, a_split_moves_what_was_chosen;
     pictures: a_picture_is_found_under_another_label_only, the_most_alike_and_the_newest_pictures_are_found,
         fingerprints_go_with_their_attempt_and_their_person, a_fingerprint_moves_with_a_merge;
     erasure: an_erasure_reaches_what_the_account_key_seals, a_label_of_two_people_stays_with_the_other,

@@ -37,6 +37,8 @@ fn no_act_that_lets_somebody_pass_is_one_persons_where_two_are_required() {
         Act::WeakenAccount,
         Act::RemoveList,
         Act::CountMember,
+        Act::MergePeople,
+        Act::SplitPerson,
     ] {
         assert!(needs_second_person(act, any), "{act:?} concerns every Flow");
     }

@@ -323,6 +323,31 @@ fn a_hit_among_too_many_faces_decides_nothing() {
             },
         ),
         (
+            "a twin who is nearer gives no 2306 and is reviewed, also after an approval elsewhere",
+            &[hit(STRANGER, Nearness::Same), hit(PERSON, Nearness::Same)],
+            &[
+                registered("ada", PERSON, true, GROUP),
+                approved(registered("ada", PERSON, true, OTHER_GROUP)),
+            ],
+            Plan {
+                near_duplicate: true,
+                ..kept(RegistrationTarget::Known(own.id))
+            },
+        ),
+        (
+            "a known face whose label's person only resembles it is another person's",
+            &[
+                hit(STRANGER, Nearness::Same),
+                hit(PERSON, Nearness::NearDuplicate),
+            ],
+            std::slice::from_ref(&own),
+            Plan {
+                id_belongs_to_another: true,
+                near_duplicate: true,
+                ..plan(FacemapTarget::Known(STRANGER), RegistrationTarget::None)
+            },
+        ),
+        (
             "the same in the band below a match",
             &[
                 hit(STRANGER, Nearness::NearDuplicate),

@@ -3,7 +3,9 @@
 
 mod decisions;
 mod files;
+mod merging;
 mod queue;
+mod splitting;
 mod two_people;
 
 use serde_json::Value;
