@@ -71,7 +71,7 @@ pub(super) const MIN_AMPLITUDE: f32 = 0.005;
 pub(super) const STRONG: f32 = 0.012;
 /// From this share of the face's light on the background, a reflection proves no person. A wall behind a head gets less
 /// than a tenth, a headrest or a pillow about a third.
-pub(super) const MOST_BACKGROUND: f32 = 0.4;
+pub(super) const MOST_BACKGROUND: f32 = 0.5;
 
 /// Measures and judges. `None` without enough frames.
 pub(super) fn judge(samples: &[FlashSample]) -> (Option<FlashFigures>, FlashVerdict) {

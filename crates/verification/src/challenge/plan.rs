@@ -200,7 +200,7 @@ fn planned(random: &mut impl Random) -> PlannedMove {
     PlannedMove {
         movement: Move::ALL[random.below(4) as usize],
         delay_ms: i64::from(random.below(250)),
-        hold_ms: 120 + i64::from(random.below(240)),
+        hold_ms: 80 + i64::from(random.below(220)),
     }
 }
 

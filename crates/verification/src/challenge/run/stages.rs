@@ -18,8 +18,8 @@ const ASSISTED_MS: i64 = 2_000;
 /// A person has so long to be seen well, in ms.
 const MOST_LOOKING_MS: i64 = 60_000;
 /// A colour is shown in at least so many frames, and so long after it was sent, in ms.
-const FLASH_FRAMES: u32 = 2;
-const FLASH_MS: i64 = 240;
+const FLASH_FRAMES: u32 = 1;
+const FLASH_MS: i64 = 200;
 /// The reaction to an instruction, in ms.
 const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
 /// A move must be reached and held within this time, in ms.
