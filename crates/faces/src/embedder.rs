@@ -7,7 +7,7 @@
 use imaging::Picture;
 use inference::{Input, ModelName, Models};
 
-use crate::align::{dlib_chip, sface_chip};
+use crate::align::sface_chip;
 use crate::embedding::{Embedding, NETWORK_LEN};
 use crate::error::FaceError;
 use crate::mesh::Mesh;
@@ -16,18 +16,19 @@ use crate::restore::restored;
 /// The views of a face: its chip, and the chip's mirror image.
 const VIEWS: usize = 2;
 
-/// The embedding of a face, or `None` if the points of its mesh coincide.
+/// The embedding of a face with its chip for dlib's network, or `None` if the points of its mesh coincide.
 pub(crate) fn embed(
     models: &Models,
     version: &str,
     picture: &Picture,
     mesh: &Mesh,
+    dlib_chip: &Picture,
 ) -> Result<Option<Embedding>, FaceError> {
-    let (Some(sface), Some(dlib)) = (sface_chip(picture, mesh), dlib_chip(picture, mesh)) else {
+    let Some(sface) = sface_chip(picture, mesh) else {
         return Ok(None);
     };
     let sface = run(models, ModelName::SfaceEmbedding, &restored(&sface))?;
-    let dlib = run(models, ModelName::DlibEmbedding, &restored(&dlib))?;
+    let dlib = run(models, ModelName::DlibEmbedding, &restored(dlib_chip))?;
     Embedding::of_networks(version, &sface, &dlib)
         .map(Some)
         .map_err(|_| FaceError::UnexpectedAnswer(ModelName::SfaceEmbedding.as_str()))

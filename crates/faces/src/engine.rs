@@ -161,12 +161,11 @@ impl FaceEngine {
     ) -> Result<Face, FaceError> {
         let mesh = &found.mesh;
         let [left, top, right, bottom] = mesh.bounds();
-        let embedding = if significant && embedded {
-            embed(&self.models, &self.version, picture, mesh)?
-        } else {
-            None
-        };
         let chip = dlib_chip(picture, mesh);
+        let embedding = match &chip {
+            Some(chip) if significant && embedded => embed(&self.models, &self.version, picture, mesh, chip)?,
+            _ => None,
+        };
         let texture = match (&embedding, &chip) {
             (Some(_), Some(chip)) => Some(Texture::of(chip)),
             _ => None,

@@ -2,6 +2,7 @@
 //! module only calculates; it never interprets a spectrum as an attack.
 
 use std::f32::consts::PI;
+use std::sync::LazyLock;
 
 use imaging::Luma;
 
@@ -11,6 +12,18 @@ pub(crate) const PATCH: usize = 128;
 const JPEG_GRID: usize = PATCH / 8;
 /// Lower frequencies (cycles per patch) belong to the face itself.
 const LOWEST: usize = 14;
+
+/// The Hann window.
+static HANN: LazyLock<[f32; PATCH]> =
+    LazyLock::new(|| std::array::from_fn(|i| 0.5 - 0.5 * (2.0 * PI * i as f32 / PATCH as f32).cos()));
+/// Sines and cosines of the transform. Those of a step that joins `width` values begin at `width / 2`.
+static TURNS: LazyLock<[(f32, f32); PATCH]> = LazyLock::new(|| {
+    std::array::from_fn(|place| {
+        let half = place.checked_ilog2().map_or(1, |step| 1 << step);
+        let k = place.saturating_sub(half);
+        (-2.0 * PI * k as f32 / (2 * half) as f32).sin_cos()
+    })
+});
 
 /// The mean power spectrum of patches that cover a region, or `None` if no patch fits.
 ///
@@ -56,7 +69,8 @@ fn starts(from: u32, to: u32, most: usize) -> Vec<u32> {
 pub(crate) fn peak(power: &[f32]) -> f32 {
     let half = PATCH / 2;
     let mut strongest = 0.0f32;
-    let log = |u: usize, v: usize| (power[(v % PATCH) * PATCH + u % PATCH] + 1e-3).ln();
+    let logs: Vec<f32> = power.iter().map(|value| (value + 1e-3).ln()).collect();
+    let log = |u: usize, v: usize| logs[(v % PATCH) * PATCH + u % PATCH];
     for v in 0..half {
         for u in 0..PATCH {
             let horizontal = u.min(PATCH - u);
@@ -64,15 +78,12 @@ pub(crate) fn peak(power: &[f32]) -> f32 {
                 continue;
             }
             // The surroundings are a ring at a distance of about four steps, outside the slopes of the peak.
-            let mut ring: Vec<f32> = RING
-                .iter()
-                .map(|&(du, dv)| {
-                    log(
-                        (u + PATCH).wrapping_add_signed(du),
-                        (v + PATCH).wrapping_add_signed(dv),
-                    )
-                })
-                .collect();
+            let mut ring = RING.map(|(du, dv)| {
+                log(
+                    (u + PATCH).wrapping_add_signed(du),
+                    (v + PATCH).wrapping_add_signed(dv),
+                )
+            });
             let middle = ring.len() / 2;
             let (_, median, _) = ring.select_nth_unstable_by(middle, f32::total_cmp);
             strongest = strongest.max(log(u, v) - *median);
@@ -109,15 +120,17 @@ fn on_jpeg_grid(u: usize, v: usize) -> bool {
 
 /// The power spectrum of one patch, after removing the mean and applying a Hann window.
 fn power(plane: &Luma, left: u32, top: u32) -> Vec<f32> {
-    let hann = |i: usize| 0.5 - 0.5 * (2.0 * PI * i as f32 / PATCH as f32).cos();
-    let grey = |x: usize, y: usize| f32::from(plane.pixel(left + x as u32, top + y as u32));
-    let mean = (0..PATCH * PATCH)
-        .map(|i| grey(i % PATCH, i / PATCH))
-        .sum::<f32>()
-        / (PATCH * PATCH) as f32;
-    let mut real: Vec<f32> = (0..PATCH * PATCH)
-        .map(|i| (grey(i % PATCH, i / PATCH) - mean) * hann(i % PATCH) * hann(i / PATCH))
-        .collect();
+    let mut real = Vec::with_capacity(PATCH * PATCH);
+    for y in 0..PATCH {
+        let row = &plane.row(top + y as u32)[left as usize..][..PATCH];
+        real.extend(row.iter().map(|&value| f32::from(value)));
+    }
+    let mean = real.iter().sum::<f32>() / (PATCH * PATCH) as f32;
+    for (row, down) in real.chunks_exact_mut(PATCH).zip(&*HANN) {
+        for (value, across) in row.iter_mut().zip(&*HANN) {
+            *value = (*value - mean) * across * down;
+        }
+    }
     let mut imaginary = vec![0.0; PATCH * PATCH];
     for _ in 0..2 {
         for (re, im) in real
@@ -143,7 +156,8 @@ fn transpose(square: &mut [f32]) {
     }
 }
 
-/// The Fourier transform in place (radix 2, decimation in time). The length must be a power of two.
+/// The Fourier transform in place (radix 2, decimation in time). The length must be a power of two, and at most
+/// [`PATCH`].
 fn transform(re: &mut [f32], im: &mut [f32]) {
     let n = re.len();
     let mut reversed = 0;
@@ -161,13 +175,16 @@ fn transform(re: &mut [f32], im: &mut [f32]) {
     }
     let mut width = 2;
     while width <= n {
-        for k in 0..width / 2 {
-            let (sin, cos) = (-2.0 * PI * k as f32 / width as f32).sin_cos();
-            for low in (k..n).step_by(width) {
-                let high = low + width / 2;
-                let (tr, ti) = (re[high] * cos - im[high] * sin, re[high] * sin + im[high] * cos);
-                (re[high], im[high]) = (re[low] - tr, im[low] - ti);
-                (re[low], im[low]) = (re[low] + tr, im[low] + ti);
+        let turns = &TURNS[width / 2..width];
+        for (re, im) in re.chunks_exact_mut(width).zip(im.chunks_exact_mut(width)) {
+            let ((re_low, re_high), (im_low, im_high)) =
+                (re.split_at_mut(width / 2), im.split_at_mut(width / 2));
+            let low = re_low.iter_mut().zip(im_low);
+            let high = re_high.iter_mut().zip(im_high);
+            for (((rl, il), (rh, ih)), (sin, cos)) in low.zip(high).zip(turns) {
+                let (tr, ti) = (*rh * cos - *ih * sin, *rh * sin + *ih * cos);
+                (*rh, *ih) = (*rl - tr, *il - ti);
+                (*rl, *il) = (*rl + tr, *il + ti);
             }
         }
         width *= 2;

@@ -100,17 +100,14 @@ impl Window {
             high(corners.map(|p| p.x)).ceil() as u32,
             high(corners.map(|p| p.y)).ceil() as u32,
         );
-        let Some(part) = picture.crop(left, top, right.saturating_sub(left), bottom.saturating_sub(top))
-        else {
+        let size = (right.saturating_sub(left), bottom.saturating_sub(top));
+        let Some((small, [width, height])) = picture.crop_reduced((left, top), size, scale) else {
             return Picture::filled(self.size, self.size, [0; 3]);
         };
-        let reduced = |length: u32| ((length as f32 / scale).round() as u32).max(1);
-        let (width, height) = (reduced(part.width), reduced(part.height));
         let (sx, sy) = (
-            part.width as f32 / width as f32,
-            part.height as f32 / height as f32,
+            width as f32 / small.width as f32,
+            height as f32 / small.height as f32,
         );
-        let small = part.resized(width, height);
         small.warp(
             &self.homography(left as f32, top as f32, sx, sy),
             self.size,

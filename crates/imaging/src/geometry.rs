@@ -86,6 +86,21 @@ impl Homography {
         )
     }
 
+    /// Whether the map keeps parallel lines parallel.
+    pub(crate) fn is_affine(&self) -> bool {
+        self.0[2] == [0.0, 0.0, 1.0]
+    }
+
+    /// What [`Homography::apply`] gives for an affine map, without its divisions.
+    pub(crate) fn apply_affine(&self, point: Point) -> Point {
+        let [a, b, _] = self.0;
+        let (x, y) = (f64::from(point.x), f64::from(point.y));
+        Point::new(
+            (a[0] * x + a[1] * y + a[2]) as f32,
+            (b[0] * x + b[1] * y + b[2]) as f32,
+        )
+    }
+
     /// The map that applies `self` first and `next` second.
     pub fn then(&self, next: &Self) -> Self {
         let mut product = [[0f64; 3]; 3];

@@ -1,6 +1,6 @@
 //! RGB pictures and the operations that the engines share.
 
-use resampling::resize_rgb;
+use resampling::{Part, resize_rgb};
 
 use crate::geometry::{Homography, Point};
 use crate::interpolation::neighbours;
@@ -69,21 +69,50 @@ impl Picture {
     /// The part of the picture inside a rectangle, which is clipped to the picture; `None` if the result is
     /// empty.
     pub fn crop(&self, x: u32, y: u32, width: u32, height: u32) -> Option<Self> {
-        let right = x.saturating_add(width).min(self.width);
-        let bottom = y.saturating_add(height).min(self.height);
-        if x >= right || y >= bottom {
-            return None;
+        let part = self.clipped(x, y, width, height)?;
+        let columns = x as usize * 3..(x + part.width) as usize * 3;
+        let mut pixels = Vec::with_capacity(byte_len(part.width, part.height)?);
+        for row in y..y + part.height {
+            pixels.extend_from_slice(&self.row(row)[columns.clone()]);
         }
-        let columns = x as usize * 3..right as usize * 3;
-        let pixels = (y..bottom)
-            .flat_map(|row| &self.row(row)[columns.clone()])
-            .copied()
-            .collect();
         Some(Self {
-            width: right - x,
-            height: bottom - y,
+            width: part.width,
+            height: part.height,
             pixels,
         })
+    }
+
+    /// The size of the rectangle after it was clipped to the picture; `None` if it is empty.
+    fn clipped(&self, x: u32, y: u32, width: u32, height: u32) -> Option<Part> {
+        let right = x.saturating_add(width).min(self.width);
+        let bottom = y.saturating_add(height).min(self.height);
+        (x < right && y < bottom).then(|| Part {
+            left: x,
+            top: y,
+            width: right - x,
+            height: bottom - y,
+        })
+    }
+
+    /// The part of the picture inside a rectangle, reduced by the factor `scale` (at least 1): the same pixels as
+    /// [`Picture::crop`] and [`Picture::resized`] give, without a copy of the part. The rectangle is clipped to the
+    /// picture; `None` if the result is empty. The second value is the size of the clipped rectangle.
+    pub fn crop_reduced(
+        &self,
+        (x, y): (u32, u32),
+        (width, height): (u32, u32),
+        scale: f32,
+    ) -> Option<(Self, [u32; 2])> {
+        let part = self.clipped(x, y, width, height)?;
+        let reduced = |length: u32| ((length as f32 / scale.max(1.0)).round() as u32).max(1);
+        let (width, height) = (reduced(part.width), reduced(part.height));
+        let pixels = resize_rgb(&self.pixels, (self.width, self.height), part, (width, height));
+        let small = Self {
+            width,
+            height,
+            pixels,
+        };
+        Some((small, [part.width, part.height]))
     }
 
     /// The picture at another size: averaged when smaller, bicubic when larger. Sides of zero become one.
@@ -92,7 +121,8 @@ impl Picture {
         if (width, height) == (self.width, self.height) {
             return self.clone();
         }
-        let pixels = resize_rgb(&self.pixels, (self.width, self.height), (width, height));
+        let size = (self.width, self.height);
+        let pixels = resize_rgb(&self.pixels, size, Part::whole(size), (width, height));
         Self {
             width,
             height,
@@ -151,20 +181,30 @@ impl Picture {
     pub fn warp(&self, map: &Homography, width: u32, height: u32, outside: [u8; 3]) -> Self {
         let mut picture = Self::filled(width, height, outside);
         let stride = self.width as usize * 3;
+        let is_affine = map.is_affine();
         for (y, row) in picture
             .pixels
             .chunks_exact_mut(width.max(1) as usize * 3)
             .enumerate()
         {
             for (x, target) in row.chunks_exact_mut(3).enumerate() {
-                let at = map.apply(Point::new(x as f32 + 0.5, y as f32 + 0.5));
+                let at = Point::new(x as f32 + 0.5, y as f32 + 0.5);
+                let at = if is_affine {
+                    map.apply_affine(at)
+                } else {
+                    map.apply(at)
+                };
                 let Some(([x0, x1], [y0, y1], fx, fy)) = neighbours(at, self.width, self.height) else {
                     continue;
                 };
+                let colour = |x: usize, y: usize| -> [f32; 3] {
+                    let colour = &self.pixels[y * stride + x * 3..][..3];
+                    [colour[0], colour[1], colour[2]].map(f32::from)
+                };
+                let (a, b, c, d) = (colour(x0, y0), colour(x1, y0), colour(x0, y1), colour(x1, y1));
                 for (channel, value) in target.iter_mut().enumerate() {
-                    let at = |x: usize, y: usize| f32::from(self.pixels[y * stride + x * 3 + channel]);
-                    let top = at(x0, y0) + (at(x1, y0) - at(x0, y0)) * fx;
-                    let bottom = at(x0, y1) + (at(x1, y1) - at(x0, y1)) * fx;
+                    let top = a[channel] + (b[channel] - a[channel]) * fx;
+                    let bottom = c[channel] + (d[channel] - c[channel]) * fx;
                     *value = (top + (bottom - top) * fy + 0.5) as u8;
                 }
             }
@@ -270,6 +310,25 @@ mod tests {
         );
         assert!(picture.crop(3, 0, 1, 1).is_none());
         assert!(picture.crop(0, 0, 0, 1).is_none());
+    }
+
+    #[test]
+    fn a_part_is_reduced_like_its_copy() {
+        let pixels = (0..90 * 70 * 3_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8);
+        let picture = Picture::new(90, 70, pixels.collect()).expect("the right size");
+        for (corner, size, scale) in [
+            ((0, 0), (90, 70), 2.0),
+            ((13, 7), (50, 40), 1.25),
+            ((60, 50), (999, 999), 3.3),
+            ((5, 5), (9, 9), 100.0),
+            ((20, 20), (30, 30), 1.0),
+        ] {
+            let part = picture.crop(corner.0, corner.1, size.0, size.1).expect("inside");
+            let (small, [width, height]) = picture.crop_reduced(corner, size, scale).expect("inside");
+            assert_eq!((width, height), (part.width, part.height));
+            assert_eq!(small, part.resized(small.width, small.height));
+        }
+        assert!(picture.crop_reduced((90, 0), (1, 1), 2.0).is_none());
     }
 
     #[test]

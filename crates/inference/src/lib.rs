@@ -82,6 +82,12 @@ impl Models {
         self.pool(name).run(input)
     }
 
+    /// The number of inputs that a model has processed in this process. An input of a batch counts once.
+    #[must_use]
+    pub fn inputs_run(&self, name: ModelName) -> u64 {
+        self.pool(name).inputs_run()
+    }
+
     /// The metadata of a model's file under `key` (the recogniser's alphabet is under `character`).
     #[must_use]
     pub fn metadata(&self, name: ModelName, key: &str) -> Option<String> {

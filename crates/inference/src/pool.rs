@@ -5,7 +5,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use ort::{environment::Environment, session::Session, value::TensorRef};
@@ -21,6 +24,7 @@ pub(crate) struct Pool {
     limit: usize,
     sessions: Mutex<Sessions>,
     returned: Condvar,
+    inputs_run: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +44,7 @@ impl Pool {
         threads: usize,
         limit: usize,
     ) -> Self {
-        let (sessions, returned) = Default::default();
+        let (sessions, returned, inputs_run) = Default::default();
         Self {
             environment,
             name,
@@ -49,6 +53,7 @@ impl Pool {
             limit,
             sessions,
             returned,
+            inputs_run,
         }
     }
 
@@ -76,6 +81,8 @@ impl Pool {
             .session()
             .run(ort::inputs![value])
             .map_err(|error| refused(error.to_string()))?;
+        let batch = input.shape.first().map_or(0, |&length| length as u64);
+        self.inputs_run.fetch_add(batch, Ordering::Relaxed);
         outputs
             .values()
             .map(|output| {
@@ -92,6 +99,10 @@ impl Pool {
                 })
             })
             .collect()
+    }
+
+    pub(crate) fn inputs_run(&self) -> u64 {
+        self.inputs_run.load(Ordering::Relaxed)
     }
 
     pub(crate) fn metadata(&self, key: &str) -> Option<String> {

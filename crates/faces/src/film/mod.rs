@@ -210,10 +210,9 @@ impl FaceEngine {
         let issues = chip
             .as_ref()
             .map(|chip| quality::issues(&measure(picture, mesh, chip), PictureKind::Selfie));
-        let embedding = if embeds {
-            embed(&self.models, &self.version, picture, mesh)?
-        } else {
-            None
+        let embedding = match &chip {
+            Some(chip) if embeds => embed(&self.models, &self.version, picture, mesh, chip)?,
+            _ => None,
         };
         let texture = match (&embedding, &chip) {
             (Some(_), Some(chip)) => Some(Texture::of(chip)),
