@@ -42,8 +42,6 @@ pub enum EngineError {
 const LOADING: &str = "the models are still being loaded";
 /// The shortest time between two starts in the background for [`EngineWorkers::get`].
 const RETRY: Duration = Duration::from_secs(5);
-/// Workers beyond those that are kept end when they were idle so long.
-const SURPLUS_REST: Duration = Duration::from_secs(60);
 
 /// What the server knows of its engines.
 #[derive(Debug, Default)]
@@ -70,8 +68,6 @@ struct Shared {
 /// A worker with its slot in [`EngineStatus::workers`].
 struct PooledWorker {
     worker: Worker,
-    /// Since when it waits.
-    idle_since: Instant,
     _slot: WorkerSlot,
 }
 
@@ -330,25 +326,16 @@ impl EngineWorkers {
     }
 
     /// Puts a worker back for the next file, or replaces it if it is worn.
-    fn return_worker(&self, mut pooled: PooledWorker) {
+    fn return_worker(&self, pooled: PooledWorker) {
         if pooled.worker.is_worn() {
             drop(pooled);
             self.start_one_more();
             return;
         }
-        pooled.idle_since = Instant::now();
         let mut idle = self.0.idle();
-        idle.push(pooled);
-        // The last one is taken first, so the unused ones are at the beginning.
-        let unused = count_unused(
-            idle.iter().map(|pooled| pooled.idle_since.elapsed()),
-            idle.len(),
-            self.0.settings.most,
-        );
-        let unused: Vec<PooledWorker> = idle.drain(..unused).collect();
-        // Ending a process takes time, and others wait for the list.
-        drop(idle);
-        drop(unused);
+        if idle.len() < self.0.settings.most {
+            idle.push(pooled);
+        }
     }
 
     /// Starts a worker and waits for it.
@@ -372,11 +359,7 @@ impl EngineWorkers {
             }
             Ok((worker, engines)) => {
                 status.last = Some(Ok(engines));
-                Ok(PooledWorker {
-                    worker,
-                    idle_since: Instant::now(),
-                    _slot: slot,
-                })
+                Ok(PooledWorker { worker, _slot: slot })
             }
         };
         drop(status);
@@ -412,15 +395,6 @@ impl Shared {
     fn status(&self) -> MutexGuard<'_, EngineStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How many of the first idle workers are more than are kept and have not been needed lately. Films of challenges
-/// and verifications together need more than are kept, and a film must not wait for a start.
-fn count_unused(rests: impl Iterator<Item = Duration>, count: usize, kept: usize) -> usize {
-    rests
-        .take(count.saturating_sub(kept))
-        .take_while(|rest| *rest >= SURPLUS_REST)
-        .count()
 }
 
 /// How a worker ended without an answer that counts.
@@ -500,26 +474,6 @@ mod tests {
         }
         for code in [0, 1, 127] {
             assert_eq!(fault_of_exit(ExitStatus::from_raw(code << 8)), None, "{code}");
-        }
-    }
-
-    #[test]
-    fn more_workers_than_are_kept_end_when_they_are_not_needed() {
-        for (rests, kept, expected) in [
-            (&[][..], 1, 0),
-            (&[600], 1, 0),
-            (&[600, 0], 1, 1),
-            (&[30, 0], 1, 0),
-            (&[600, 600, 5, 0], 2, 2),
-            (&[600, 600, 600, 0], 2, 2),
-            (&[600, 20, 5, 0], 2, 1),
-        ] {
-            let seconds = rests.iter().map(|rest| Duration::from_secs(*rest));
-            assert_eq!(
-                count_unused(seconds, rests.len(), kept),
-                expected,
-                "{rests:?}, {kept}"
-            );
         }
     }
 

@@ -12,7 +12,7 @@ pub struct Settings {
     pub models: Option<PathBuf>,
     /// Processor time for decoding one file, in whole seconds.
     pub decoding: Duration,
-    /// Keep this many workers. More run while more files come at once, and end when they were idle for a minute.
+    /// Keep at most this many workers.
     pub most: usize,
     /// Work even if a required wall is missing.
     pub weak_sandbox: bool,
