@@ -50,7 +50,7 @@ pub(super) enum FlashVerdict {
     Reflected,
     /// No light of the screen can be seen.
     NoSignal,
-    /// The face reflected the code, and the background as strongly.
+    /// The code was seen, and the background got too much of its light, or changed instead of the face.
     Everywhere,
     /// The face's colour changed strongly, but not as the screen did.
     Another,
@@ -60,6 +60,10 @@ pub(super) enum FlashVerdict {
 const DELAYS: usize = 5;
 /// The least frames.
 const MIN_SAMPLES: usize = 18;
+/// The least frames that surely show one colour, and the least colours of the code that they show. With fewer, almost
+/// any light correlates by chance.
+const MIN_KEPT: usize = 12;
+const MIN_COLOURS: usize = 5;
 /// From this correlation the code was reflected. Rendered people reach .76 to .98, and screens whose glass reflects the
 /// code .85.
 pub(super) const REFLECTED: f32 = 0.75;
@@ -73,13 +77,16 @@ pub(super) const STRONG: f32 = 0.012;
 /// than a tenth, a headrest or a pillow about a third.
 pub(super) const MOST_BACKGROUND: f32 = 0.5;
 
+/// Below it, only the background changed, against the code.
+const LEAST_BACKGROUND: f32 = -1.0;
+
 /// Measures and judges. `None` without enough frames.
 pub(super) fn judge(samples: &[FlashSample]) -> (Option<FlashFigures>, FlashVerdict) {
     let Some(figures) = measure(samples) else {
         return (None, FlashVerdict::NoSignal);
     };
     let verdict = if figures.correlation >= REFLECTED && figures.amplitude >= MIN_AMPLITUDE {
-        if figures.background < MOST_BACKGROUND {
+        if (LEAST_BACKGROUND..MOST_BACKGROUND).contains(&figures.background) {
             FlashVerdict::Reflected
         } else {
             FlashVerdict::Everywhere
@@ -126,7 +133,12 @@ fn measure(samples: &[FlashSample]) -> Option<FlashFigures> {
         amplitude: best.amplitude,
         deviation: best.deviation,
         delay,
-        background: on_background / on_face.max(1e-6),
+        background: if on_face > 1e-6 {
+            (on_background / on_face).clamp(-10.0, 10.0)
+        } else {
+            // A face that got no light of the code proves nothing.
+            10.0
+        },
     })
 }
 
@@ -137,6 +149,14 @@ struct Following {
     deviation: f32,
 }
 
+impl Following {
+    const NOTHING: Following = Following {
+        correlation: 0.0,
+        amplitude: 0.0,
+        deviation: 0.0,
+    };
+}
+
 fn correlate(shown: &[[f32; 3]], seen: &[[f32; 3]], delay: usize) -> Following {
     // A frame after a change may show either colour, since a delay is no whole number of frames.
     let kept: Vec<usize> = (delay..seen.len())
@@ -145,6 +165,12 @@ fn correlate(shown: &[[f32; 3]], seen: &[[f32; 3]], delay: usize) -> Following {
                 .is_none_or(|before| shown[before] == shown[at - delay])
         })
         .collect();
+    let changes = kept
+        .windows(2)
+        .filter(|pair| shown[pair[0] - delay] != shown[pair[1] - delay]);
+    if kept.len() < MIN_KEPT || 1 + changes.count() < MIN_COLOURS {
+        return Following::NOTHING;
+    }
     let times: Vec<f32> = kept.iter().map(|at| *at as f32).collect();
     let shown = without_trend(&times, kept.iter().map(|at| shown[at - delay]).collect());
     let seen = without_trend(&times, kept.iter().map(|at| seen[*at]).collect());
@@ -279,6 +305,35 @@ mod tests {
             let (figures, verdict) = judge(&samples);
             assert_eq!(verdict, expected, "{what}: {figures:?}");
         }
+    }
+
+    #[test]
+    fn a_code_of_which_one_colour_is_seen_proves_nothing() {
+        let mut film = film(&CODE, 0.3, 0, 0.0);
+        let mut frame = 0;
+        // One frame of each colour but the last.
+        film.retain(|_| {
+            frame += 1;
+            frame > 25 || frame % 5 == 1
+        });
+        film.extend_from_within(film.len() - 5..);
+        film.extend_from_within(film.len() - 5..);
+        assert!(film.len() >= MIN_SAMPLES);
+        assert_eq!(judge(&film).1, FlashVerdict::NoSignal);
+    }
+
+    #[test]
+    fn a_face_without_the_light_that_its_background_lacks_proves_nothing() {
+        // A lamp behind a photograph shines in the complement of the code.
+        let samples: Vec<FlashSample> = film(&CODE, 0.0, 0, 0.002)
+            .into_iter()
+            .map(|sample| FlashSample {
+                background: [0, 1, 2].map(|c| 0.4 - 0.06 * sample.colour.light()[c]),
+                ..sample
+            })
+            .collect();
+        let (figures, verdict) = judge(&samples);
+        assert_ne!(verdict, FlashVerdict::Reflected, "{figures:?}");
     }
 
     #[test]

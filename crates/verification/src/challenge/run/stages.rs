@@ -22,6 +22,8 @@ const FLASH_FRAMES: u32 = 1;
 const FLASH_MS: i64 = 200;
 /// The reaction to an instruction, in ms.
 const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
+/// A held move whose face was not compared by then is repeated, in ms.
+const MOST_UNCOMPARED_MS: i64 = 1_500;
 /// A move must be reached and held within this time, in ms.
 const MOST_MOVE_MS: i64 = 6_000;
 /// So long to look straight ahead again, in ms.
@@ -199,7 +201,15 @@ impl Run {
             return self.enter_quietly(Stage::Turn(index), at_ms);
         }
         self.note_relief(planned, along, face);
-        if at_ms - self.since_ms < planned.hold_ms {
+        let held = at_ms - self.since_ms;
+        if held < planned.hold_ms {
+            return;
+        }
+        // Without it, another head could turn in the person's place.
+        if self.attempted.distance.is_none() {
+            if held > MOST_UNCOMPARED_MS {
+                self.repeat(Repeat::Lost, at_ms);
+            }
             return;
         }
         let relief = depth(std::mem::take(&mut self.attempted.relief));
