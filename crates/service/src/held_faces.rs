@@ -155,7 +155,7 @@ pub async fn prove(
 }
 
 /// Whether the account's newest face was read by the same model; true if it has none.
-async fn is_of_newest_model(tx: &mut Tx, scope: Scope, face: &Embedding) -> Result<bool, Problem> {
+pub(super) async fn is_of_newest_model(tx: &mut Tx, scope: Scope, face: &Embedding) -> Result<bool, Problem> {
     /// Erasures among the newest changes are passed over, up to so many.
     const NEWEST: i64 = 1_000;
     let newest = store::faces::sequence(tx, scope).await?;
@@ -194,7 +194,17 @@ pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Atte
             return save(tx, scope, attempt, &detail).await;
         }
     }
+    // A merge may have brought a face that this approval did not bind.
+    let bytes = bound.embedding()?.to_bytes();
+    let mut others = store::faces::of_person(tx, scope, person).await?;
+    others.retain(|(_, face)| face[..] != bytes[..]);
     people::unbind_faces(tx, scope, person).await?;
+    if !others.is_empty() {
+        people::set_proven(tx, scope, person).await?;
+    }
+    for (model, face) in &others {
+        store::faces::insert(tx, scope, person, model, face).await?;
+    }
     // These findings concern the face's owner, to whom the facemap no longer belongs.
     for cleared in store::suppressions::of_person(tx, scope, person).await? {
         store::suppressions::remove(tx, scope, person, &cleared.list, &cleared.entity_id).await?;

@@ -13,13 +13,15 @@ use store::{Conn, Db, Scope, Tx, attempts, review};
 use uuid::Uuid;
 use verification::four_eyes::{Act, FourEyesScope, needs_second_person};
 use verification::identity::{MergeObstacle, ended_registrations};
+use verification::status::AttemptStatus;
 
 use super::actor::{By, actor_name};
 use super::attempt_detail::Detail;
 use super::dispositions::MAX_REASON;
 use super::four_eyes::{self, Change};
+use super::held_faces::is_of_newest_model;
 use super::identify::existing;
-use super::{App, applicant_view};
+use super::{App, applicant_view, names};
 use crate::problem::{Kind, Problem};
 
 /// The latest attempts of each person that are read to see whether they required two people.
@@ -328,7 +330,7 @@ async fn reviewed(tx: &mut Tx, scope: Scope, request: &MergeRequest<'_>) -> Resu
 
 /// The refusal of an act on people who have changed since they were reviewed.
 pub(super) fn changed() -> Problem {
-    let text = "There is a new attempt or decision since you opened the page. Nothing was changed: reload it, and review again";
+    let text = "A new attempt or decision was recorded after you opened the page. Nothing was changed. Reload the page and review again";
     Problem::new(Kind::Conflict, text).named("people_changed")
 }
 
@@ -350,6 +352,37 @@ fn refusal(obstacle: MergeObstacle) -> Problem {
     Problem::new(Kind::Conflict, text).named(slug)
 }
 
+/// Refuses a merge whose moved faces the account's present model cannot compare.
+async fn check_faces(tx: &mut Tx, scope: Scope, merged: Uuid) -> Result<(), Problem> {
+    for (_, bytes) in store::faces::of_person(tx, scope, merged).await? {
+        let is_current = match Embedding::from_bytes(&bytes) {
+            Ok(face) => is_of_newest_model(tx, scope, &face).await?,
+            Err(_) => false,
+        };
+        if !is_current {
+            let text = "An enrolled face is of an earlier model. The server embeds it again by itself: try again later";
+            return Err(Problem::new(Kind::Conflict, text).named("merge_face_outdated"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a merge while an attempt of one person awaits review that was not screened under the other one's names.
+async fn check_screened(tx: &mut Tx, scope: Scope, one: Uuid, other: Uuid) -> Result<(), Problem> {
+    for log_id in attempts::log_ids(tx, scope, one).await? {
+        let Some(attempt) = attempts::get(tx, scope, log_id).await? else {
+            continue;
+        };
+        if attempt.status == AttemptStatus::Pending
+            && names::any_unscreened(tx, scope, other, &Detail::of(&attempt)?.names).await?
+        {
+            let text = "An attempt that awaits review was not screened under the other person's names: decide it first";
+            return Err(Problem::new(Kind::Conflict, text).named("merge_unscreened"));
+        }
+    }
+    Ok(())
+}
+
 async fn carry_out(
     tx: &mut Tx,
     scope: Scope,
@@ -360,6 +393,10 @@ async fn carry_out(
     actor: &str,
 ) -> Result<(), Problem> {
     let [kept, merged] = pair.ids();
+    check_faces(tx, scope, merged).await?;
+    for (one, other) in [(kept, merged), (merged, kept)] {
+        check_screened(tx, scope, one, other).await?;
+    }
     // The reason may name people, so it is a note, which is erased with the person, and not in the audit trail.
     for newest in [pair.kept.newest, pair.merged.newest].into_iter().flatten() {
         if let Some(attempt) = attempts::get(tx, scope, newest).await? {

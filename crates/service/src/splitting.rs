@@ -341,25 +341,39 @@ async fn divide_faces(
 ) -> Result<DividedFaces, Problem> {
     let [leaving, staying] = divisible.divide(request)?;
     let selfies = embed_all(app, scope, &leaving, MOST_SELFIES).await?;
-    // A face in a format of an earlier version stays; re-indexing replaces it.
-    let (left, mut stayed): (Vec<Embedding>, Vec<Embedding>) = divisible
-        .faces
-        .iter()
-        .filter_map(|(_, bytes)| Embedding::from_bytes(bytes).ok())
-        .partition(|face| is_of(face, &selfies));
+    let remaining = embed_all(app, scope, &staying, MOST_SELFIES).await?;
+    let (mut left, mut stayed) = (Vec::new(), Vec::new());
+    for (_, bytes) in &divisible.faces {
+        // A face of an earlier model is like no selfie.
+        let face = Embedding::from_bytes(bytes).map_err(|_| unknown_face())?;
+        if is_of(&face, &selfies) {
+            left.push(face);
+        } else if is_of(&face, &remaining) {
+            stayed.push(face);
+        } else {
+            return Err(unknown_face());
+        }
+    }
     let left = if left.is_empty() {
         selfies.into_iter().take(1).collect()
     } else {
         left
     };
     if stayed.is_empty() {
-        stayed = embed_all(app, scope, &staying, 1).await?;
+        stayed = remaining.into_iter().take(1).collect();
     }
     let stored = |faces: &[Embedding]| faces.iter().map(HeldFace::from).collect();
     Ok(DividedFaces {
         staying: stored(&stayed),
         leaving: stored(&left),
     })
+}
+
+/// The refusal of a split that could leave one person's face with the other one.
+fn unknown_face() -> Problem {
+    let text =
+        "The selfies that are stored do not show whose enrolled face is whose, so the person cannot be split";
+    Problem::new(Kind::Conflict, text).named("split_face_unknown")
 }
 
 /// Whether a face comes from one of these pictures.
@@ -441,6 +455,10 @@ async fn carry_out(
         }
     }
     let new = people::split(tx, scope, person, &departure).await?;
+    // Nobody knows for whom of the two a listing was set aside, so it counts again for both.
+    for cleared in store::suppressions::of_person(tx, scope, person).await? {
+        store::suppressions::remove(tx, scope, person, &cleared.list, &cleared.entity_id).await?;
+    }
     let detail = json!({
         "new": new, "registrations": departure.registrations, "logIds": departure.log_ids,
         "foundBy": actor_name(Some(staff_id)), "confirmedBy": confirmed_by.map(|id| actor_name(Some(id))),
