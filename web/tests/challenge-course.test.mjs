@@ -133,7 +133,7 @@ test("a queue, frames and the selfie among them", async () => {
   assert.ok(ending.end === "passed" && ending.jpeg[0] === 3);
 });
 
-test("colours change at most three times a second, and frames name the instruction that is shown", async () => {
+test("colours make fewer than two flashes a second, and frames name the instruction that is shown", async () => {
   const colours = ["#ff2020", "#20ff20", "#2020ff"];
   let last = 0;
   const { shown } = await run(({ path, body, count }) => {
@@ -146,7 +146,8 @@ test("colours change at most three times a second, and frames name the instructi
   });
   const changes = shown.filter(({ colour }, i) => colour !== shown[i - 1]?.colour).slice(1);
   assert.ok(changes.length > 3);
-  changes.forEach(({ at }, i) => assert.ok(i === 0 || at - (changes[i - 1]?.at ?? 0) >= 340));
+  // A flash is a pair of changes (WCAG 2.3.1, which allows three a second).
+  changes.forEach(({ at }, i) => assert.ok(i === 0 || at - (changes[i - 1]?.at ?? 0) >= 300));
 });
 
 test("the same body again after a broken connection", async () => {
