@@ -194,10 +194,8 @@ pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Atte
             return save(tx, scope, attempt, &detail).await;
         }
     }
-    // A merge may have brought a face that this approval did not bind.
-    let bytes = bound.embedding()?.to_bytes();
-    let mut others = store::faces::of_person(tx, scope, person).await?;
-    others.retain(|(_, face)| face[..] != bytes[..]);
+    let enrolled = store::faces::of_person(tx, scope, person).await?;
+    let others = without_face(enrolled, &bound.embedding()?.to_bytes());
     people::unbind_faces(tx, scope, person).await?;
     if !others.is_empty() {
         people::set_proven(tx, scope, person).await?;
@@ -213,6 +211,17 @@ pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Atte
     detail.held_face = Some(bound);
     detail.face_proven = false;
     save(tx, scope, attempt, &detail).await
+}
+
+/// The enrolled faces (model and embedding) that an approval did not bind; a merge may have brought them. None remain
+/// if the bound one is not among them: it may have been embedded again by a later model, and must not stay.
+fn without_face(mut enrolled: Vec<(String, Vec<u8>)>, bound: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let before = enrolled.len();
+    enrolled.retain(|(_, face)| face != bound);
+    if enrolled.len() == before {
+        enrolled.clear();
+    }
+    enrolled
 }
 
 /// Why a face stays bound although the attempt whose approval bound it is declined.
@@ -250,6 +259,25 @@ async fn keeps_face(tx: &mut Tx, scope: Scope, person: Uuid, attempt: &Attempt) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_face_that_is_taken_back_never_stays() {
+        let face = |byte: u8| ("model".to_owned(), vec![byte; 4]);
+        let bound = [1; 4];
+        for (what, enrolled, expected) in [
+            ("the bound face alone", vec![face(1)], vec![]),
+            ("beside a merged person's", vec![face(1), face(2)], vec![face(2)]),
+            ("embedded again", vec![face(3)], vec![]),
+            (
+                "embedded again, beside a merged person's",
+                vec![face(3), face(2)],
+                vec![],
+            ),
+            ("nothing is enrolled", vec![], vec![]),
+        ] {
+            assert_eq!(without_face(enrolled, &bound), expected, "{what}");
+        }
+    }
 
     #[test]
     fn only_near_faces_that_are_not_shown_are_look_alikes() {

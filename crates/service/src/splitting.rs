@@ -340,8 +340,8 @@ async fn divide_faces(
     request: &SplitRequest<'_>,
 ) -> Result<DividedFaces, Problem> {
     let [leaving, staying] = divisible.divide(request)?;
-    let selfies = embed_all(app, scope, &leaving, MOST_SELFIES).await?;
-    let remaining = embed_all(app, scope, &staying, MOST_SELFIES).await?;
+    let selfies = embed_all(app, scope, &leaving).await?;
+    let remaining = embed_all(app, scope, &staying).await?;
     let (mut left, mut stayed) = (Vec::new(), Vec::new());
     for (_, bytes) in &divisible.faces {
         // A face of an earlier model is like no selfie.
@@ -354,11 +354,9 @@ async fn divide_faces(
             return Err(unknown_face());
         }
     }
-    let left = if left.is_empty() {
-        selfies.into_iter().take(1).collect()
-    } else {
-        left
-    };
+    if left.is_empty() {
+        left = selfies.into_iter().take(1).collect();
+    }
     if stayed.is_empty() {
         stayed = remaining.into_iter().take(1).collect();
     }
@@ -384,13 +382,8 @@ fn is_of(face: &Embedding, pictures: &[Embedding]) -> bool {
     comparable.any(|picture| distance(face, picture) <= SAME_PICTURE)
 }
 
-/// The faces on the newest selfies of these units that proved a face, newest first, at most `limit`.
-async fn embed_all(
-    app: &App,
-    scope: Scope,
-    units: &[&Unit],
-    limit: usize,
-) -> Result<Vec<Embedding>, Problem> {
+/// The faces on the newest selfies of these units that proved a face, newest first.
+async fn embed_all(app: &App, scope: Scope, units: &[&Unit]) -> Result<Vec<Embedding>, Problem> {
     let proving = units
         .iter()
         .flat_map(|unit| &unit.attempts)
@@ -399,9 +392,6 @@ async fn embed_all(
     log_ids.sort_unstable_by(|a, b| b.cmp(a));
     let mut found = Vec::new();
     for log_id in log_ids.into_iter().take(MOST_SELFIES) {
-        if found.len() == limit {
-            break;
-        }
         let attempt = attempts::get(&mut app.db.read().await?, scope, log_id).await?;
         if let Some(attempt) = attempt {
             let _permit = app.cpu.permit().await?;

@@ -64,7 +64,7 @@ const MIN_SAMPLES: usize = 18;
 /// any light correlates by chance.
 const MIN_KEPT: usize = 12;
 const MIN_COLOURS: usize = 5;
-/// From this correlation the code was reflected. Rendered people reach .76 to .98, and screens whose glass reflects the
+/// From this correlation the code was reflected. Rendered people reach .80 to .98, and screens whose glass reflects the
 /// code .85.
 pub(super) const REFLECTED: f32 = 0.75;
 /// Below this correlation a strong change is another code's.
@@ -76,8 +76,7 @@ pub(super) const STRONG: f32 = 0.012;
 /// From this share of the face's light on the background, a reflection proves no person. A wall behind a head gets less
 /// than a tenth, a headrest or a pillow about a third.
 pub(super) const MOST_BACKGROUND: f32 = 0.5;
-
-/// Below it, only the background changed, against the code.
+/// Below this, only the background changed, against the code.
 const LEAST_BACKGROUND: f32 = -1.0;
 
 /// Measures and judges. `None` without enough frames.
@@ -184,7 +183,7 @@ fn correlate(shown: &[[f32; 3]], seen: &[[f32; 3]], delay: usize) -> Following {
     let (shown_power, seen_power) = (dot(&shown, &shown), dot(&seen, &seen));
     let together = dot(&shown, &seen);
     let slope = together / shown_power.max(f32::EPSILON);
-    let count = kept.len().max(1) as f32;
+    let count = kept.len() as f32;
     Following {
         correlation: together / (shown_power * seen_power).sqrt().max(f32::EPSILON),
         amplitude: slope * (shown_power / count).sqrt(),
@@ -200,7 +199,7 @@ fn chromaticity(rgb: [f32; 3]) -> [f32; 3] {
 
 /// Takes the mean and the linear trend of each channel away.
 fn without_trend(times: &[f32], mut values: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
-    let count = values.len().max(1) as f32;
+    let count = values.len() as f32;
     let middle = times.iter().sum::<f32>() / count;
     let spread: f32 = times.iter().map(|time| (time - middle).powi(2)).sum();
     for channel in 0..3 {

@@ -216,3 +216,21 @@ on_both!(an_erasure_removes_the_proposal_about_the_person, |backend| {
     assert_eq!(server.count(waiting).await, 0);
     assert_eq!(server.count("select count(*) from people").await, 1);
 });
+
+on_both!(a_face_of_an_earlier_model_is_not_merged, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let officer = Browser::sign_up(&server, merchant(&demo), "compliance").await;
+    let people = one_face_as_two_people(&server, &demo).await;
+    let second = newest(&server).await;
+    for (what, reason) in [("reopen", "twice"), ("decline", "is user one")] {
+        decide(&officer, second, what, &[("reason", reason)])
+            .await
+            .redirect();
+    }
+    server.sql("update faces set model = 'alatermodel1'").await;
+    let seen = version(&compare(&officer, &people).await);
+    let refused = merge(&officer, &people, &seen).await;
+    assert_eq!(refused.status, 409, "{}", refused.body);
+    assert!(refused.body.contains("earlier model"), "{}", refused.body);
+    assert_eq!(server.count("select count(*) from people").await, 2);
+});
