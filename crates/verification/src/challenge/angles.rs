@@ -10,6 +10,8 @@ use super::plan::Move;
 pub(super) struct Limits {
     /// From here the person has begun to move.
     pub(super) onset: f32,
+    /// From here a frame shows the depth of the face, and whose face it is while turned.
+    pub(super) turned: f32,
     /// From here the move is held.
     pub(super) least: f32,
     /// Beyond this it is too far.
@@ -24,6 +26,7 @@ pub(super) struct Limits {
 
 const TURN: Limits = Limits {
     onset: 6.0,
+    turned: 12.0,
     least: 18.0,
     most: 35.0,
     opposite: 10.0,
@@ -32,6 +35,7 @@ const TURN: Limits = Limits {
 };
 const NOD: Limits = Limits {
     onset: 3.5,
+    turned: 14.0 / 3.0,
     least: 7.0,
     most: 30.0,
     opposite: 6.0,
@@ -54,12 +58,22 @@ pub(super) struct Rest {
 impl Rest {
     /// The angle in the move's direction, and the one across it.
     pub(super) fn angles(&self, movement: Move, face: &MeasuredFace) -> (f32, f32) {
-        let (yaw, pitch) = (face.yaw - self.yaw, face.pitch - self.pitch);
-        if movement.is_turn() {
-            (yaw * movement.sign(), pitch)
+        let across = if movement.is_turn() {
+            face.pitch - self.pitch
         } else {
-            (pitch * movement.sign(), yaw)
-        }
+            face.yaw - self.yaw
+        };
+        (self.along(movement, face.yaw, face.pitch), across)
+    }
+
+    /// The angle of a pose in the move's direction.
+    pub(super) fn along(&self, movement: Move, yaw: f32, pitch: f32) -> f32 {
+        let angle = if movement.is_turn() {
+            yaw - self.yaw
+        } else {
+            pitch - self.pitch
+        };
+        angle * movement.sign()
     }
 
     /// How far the pose is from resting, the larger of both angles.

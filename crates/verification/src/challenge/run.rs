@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::angles::Rest;
+use super::angles::{Rest, limits};
 use super::flashes::FlashSample;
 use super::measured::{FilmWish, Measured, MeasuredFace};
 use super::plan::{Kind, Move, Plan, PlannedMove};
@@ -84,6 +84,8 @@ struct Attempted {
     peak: f32,
     fastest: f32,
     distance: Option<f32>,
+    /// How far along the move a face was compared, in degrees.
+    compared_along: f32,
     relief: Vec<f32>,
 }
 
@@ -239,8 +241,9 @@ impl Run {
             }
             Stage::Flash(_) => (false, false),
             Stage::Ready(_) => (!self.is_followed, !self.is_compared),
-            Stage::Turn(_) => (false, false),
-            Stage::Hold(_) => (false, self.attempted.distance.is_none()),
+            // A comparison on the way spares the person the wait for it while holding.
+            Stage::Turn(index) => (false, self.was_under_way(index) && !self.compared_turned(index)),
+            Stage::Hold(index) => (false, !self.compared_turned(index)),
             // The first frame that looks straight ahead can already be the reference of the next move.
             Stage::Back(_) => (true, !self.is_compared && self.was_nearly_straight()),
         };
@@ -308,6 +311,20 @@ impl Run {
             .is_some_and(|offset| offset <= NEARLY_STRAIGHT)
     }
 
+    /// Whether the last frame was so far along this move that the next ones may count as turned.
+    fn was_under_way(&self, index: usize) -> bool {
+        let along = |((_, yaw, pitch), (planned, rest)): ((i64, f32, f32), (PlannedMove, Rest))| {
+            rest.along(planned.movement, yaw, pitch) >= limits(planned.movement).least / 2.0
+        };
+        self.before.zip(self.at_hand(index)).is_some_and(along)
+    }
+
+    /// Whether the face was compared while it was turned in this move.
+    fn compared_turned(&self, index: usize) -> bool {
+        self.at_hand(index)
+            .is_some_and(|(planned, _)| self.attempted.compared_along >= limits(planned.movement).turned)
+    }
+
     /// Notes when the present instruction was sent.
     fn issue(&mut self, now_ms: i64) {
         self.issued_ms.get_or_insert(now_ms);
@@ -351,6 +368,12 @@ impl Run {
             self.has_reference = true;
             self.is_compared |= is_straight;
             self.attempted.distance = Some(self.attempted.distance.unwrap_or(0.0).max(distance));
+            if let Stage::Turn(index) | Stage::Hold(index) = self.stage
+                && let Some((planned, rest)) = self.at_hand(index)
+            {
+                let (along, _) = rest.angles(planned.movement, face);
+                self.attempted.compared_along = self.attempted.compared_along.max(along);
+            }
             if distance > if turned { SAME_FACE_TURNED } else { SAME_FACE } {
                 return self.finish(End::Failed(Failure::AnotherFace));
             }

@@ -206,7 +206,7 @@ impl Run {
             return;
         }
         // Without it, another head could turn in the person's place.
-        if self.attempted.distance.is_none() {
+        if !self.compared_turned(index) {
             if held > MOST_UNCOMPARED_MS {
                 self.repeat(Repeat::Lost, at_ms);
             }
@@ -224,11 +224,9 @@ impl Run {
         self.enter(Stage::Back(index + 1), at_ms);
     }
 
-    /// Notes how far the nose stands out, from the middle of a move on.
+    /// Notes how far the nose stands out in a frame that is turned.
     fn note_relief(&mut self, planned: PlannedMove, along: f32, face: &MeasuredFace) {
-        let Some([lateral, vertical]) = face
-            .relief
-            .filter(|_| along >= limits(planned.movement).least / 1.5)
+        let Some([lateral, vertical]) = face.relief.filter(|_| along >= limits(planned.movement).turned)
         else {
             return;
         };
@@ -300,7 +298,7 @@ impl Run {
         });
     }
 
-    fn at_hand(&self, index: usize) -> Option<(PlannedMove, Rest)> {
+    pub(super) fn at_hand(&self, index: usize) -> Option<(PlannedMove, Rest)> {
         self.plan.moves.get(index).copied().zip(self.rest)
     }
 }

@@ -25,6 +25,8 @@ struct Behaviour {
     wrong_way: bool,
     light: Light,
     distance: f32,
+    /// From so many degrees away from rest, another face is seen.
+    another_from: f32,
     faces: u32,
     change: f32,
     /// Frames per second.
@@ -50,6 +52,7 @@ const HONEST: Behaviour = Behaviour {
     wrong_way: false,
     light: Light::Screen,
     distance: 0.5,
+    another_from: 90.0,
     faces: 1,
     change: 1.0,
     rate: 12,
@@ -158,7 +161,12 @@ fn play(kind: Kind, seed: u64, behaviour: &Behaviour) -> (Option<End>, Run) {
         if run.request().embed & 1 == 1
             && let Some(face) = body[0].face.as_mut()
         {
-            face.distance = Some(if compared { behaviour.distance } else { 0.0 });
+            let turned = person.yaw.abs().max(person.pitch.abs() * 2.0);
+            face.distance = Some(match compared {
+                true if turned >= behaviour.another_from => 1.6,
+                true => behaviour.distance,
+                false => 0.0,
+            });
             compared = true;
         }
         // The state goes through the database between two bodies.
@@ -194,6 +202,21 @@ fn a_person_who_follows_passes_within_seconds() {
         took[199]
     );
     assert!(took[199] <= 20_000, "longest {} ms", took[199]);
+}
+
+#[test]
+fn another_face_that_only_turns_never_passes() {
+    for seed in 0..200 {
+        for speed in [3.0, 5.0, 7.0] {
+            let swap = Behaviour {
+                another_from: 12.0,
+                speed,
+                ..HONEST
+            };
+            let (end, _) = play(Kind::Turns, seed, &swap);
+            assert_eq!(end, Some(End::Failed(Failure::AnotherFace)), "{seed}, {speed}");
+        }
+    }
 }
 
 #[test]
