@@ -47,10 +47,43 @@ pub(crate) struct Detection {
     pub(crate) score: f32,
 }
 
+/// A square of the detector's input that shows a window onto the searched copy.
+struct Pane {
+    left: f32,
+    top: f32,
+    size: f32,
+    window: Window,
+}
+
+impl Pane {
+    /// The whole input.
+    fn whole(window: Window) -> Self {
+        Self {
+            left: 0.0,
+            top: 0.0,
+            size: SIZE as f32,
+            window,
+        }
+    }
+
+    fn contains(&self, point: Point) -> bool {
+        (self.left..self.left + self.size).contains(&point.x)
+            && (self.top..self.top + self.size).contains(&point.y)
+    }
+
+    /// Maps a point of the input to the searched copy.
+    fn apply(&self, point: Point) -> Point {
+        self.window
+            .apply(Point::new(point.x - self.left, point.y - self.top))
+    }
+}
+
 /// A picture prepared for detection. It is reduced once for all windows.
 pub(crate) struct Search<'a> {
     models: &'a Models,
     small: Picture,
+    /// All of `small` in one upright window.
+    overview: Picture,
     /// Picture pixels per pixel of `small`.
     scale: f32,
     /// Whether each window's contrast is restored before it is searched; see [`Search::restored`].
@@ -62,9 +95,11 @@ impl<'a> Search<'a> {
         let longest = picture.width.max(picture.height);
         let scale = (longest as f32 / SEARCH_SIDE as f32).max(1.0);
         let reduced = |length: u32| (length as f32 / scale).round() as u32;
+        let small = picture.resized(reduced(picture.width), reduced(picture.height));
         Self {
             models,
-            small: picture.resized(reduced(picture.width), reduced(picture.height)),
+            overview: whole(&small, 0, 0.0, SIZE).cut(&small),
+            small,
             scale,
             restores: false,
         }
@@ -80,14 +115,51 @@ impl<'a> Search<'a> {
     /// extra width as a share of the picture's longer side. A face that fills the picture is only detected
     /// with space around it.
     pub(crate) fn frame(&self, quarter_turns: u32, margin: f32) -> Result<Vec<Detection>, FaceError> {
-        let (width, height) = (self.small.width as f32, self.small.height as f32);
-        let side = width.max(height) * (1.0 + margin);
-        self.detect_in_window(Window::square(
-            Point::new(width / 2.0, height / 2.0),
-            side,
-            turned(quarter_turns),
-            SIZE,
-        ))
+        let window = whole(&self.small, quarter_turns, margin, SIZE);
+        if margin > 0.0 {
+            return self.detect_in_window(window);
+        }
+        self.detect(self.overview.rotated(quarter_turns), &[Pane::whole(window)])
+    }
+
+    /// Detects faces in four views of the whole picture at half the size of [`Search::frame`], which are joined to one
+    /// input: turned clockwise by one, two and three quarters, and upright with the margin `margin`.
+    pub(crate) fn other_frames(&self, margin: f32) -> Result<Vec<Detection>, FaceError> {
+        let half = SIZE / 2;
+        let turnable = self.overview.resized(half, half);
+        let inner = (half as f32 / (1.0 + margin)).round() as u32;
+        let mut wide = Picture::filled(half, half, [0; 3]);
+        let border = (half - inner) / 2;
+        paste(&mut wide, &self.overview.resized(inner, inner), (border, border));
+        let views = [
+            (turnable.rotated(1), 1, 0.0),
+            (turnable.rotated(2), 2, 0.0),
+            (turnable.rotated(3), 3, 0.0),
+            (wide, 0, margin),
+        ];
+        let mut joined = Picture::filled(SIZE, SIZE, [0; 3]);
+        let places = [(0, 0), (half, 0), (0, half), (half, half)];
+        let panes = views.iter().zip(places).map(|((view, turns, margin), place)| {
+            paste(&mut joined, view, place);
+            Pane {
+                left: place.0 as f32,
+                top: place.1 as f32,
+                size: half as f32,
+                window: whole(&self.small, *turns, *margin, half),
+            }
+        });
+        let panes: Vec<Pane> = panes.collect();
+        self.detect(joined, &panes)
+    }
+
+    /// The longer side of the picture in its pixels.
+    pub(crate) fn longer_side(&self) -> f32 {
+        self.small.width.max(self.small.height) as f32 * self.scale
+    }
+
+    /// The shorter side of the picture in its pixels.
+    pub(crate) fn shorter_side(&self) -> f32 {
+        self.small.width.min(self.small.height) as f32 * self.scale
     }
 
     /// Detects faces in square tiles with sides of `fraction` of the shorter side, which overlap by at least
@@ -114,6 +186,11 @@ impl<'a> Search<'a> {
         if self.restores {
             view = restored(&view);
         }
+        self.detect(view, &[Pane::whole(window)])
+    }
+
+    /// Runs the detector on an input that consists of `panes`.
+    fn detect(&self, view: Picture, panes: &[Pane]) -> Result<Vec<Detection>, FaceError> {
         let data: Vec<f32> = view
             .pixels
             .iter()
@@ -134,12 +211,33 @@ impl<'a> Search<'a> {
         if rows.len() != ANCHORS * ROW {
             return Err(FaceError::UnexpectedAnswer(ModelName::FaceDetector.as_str()));
         }
-        let mut found = suppress_duplicates(decode(rows, &window));
+        let mut found = suppress_duplicates(decode(rows, panes));
         for detection in &mut found {
             detection.centre = Point::new(detection.centre.x * self.scale, detection.centre.y * self.scale);
             detection.side *= self.scale;
         }
         Ok(found)
+    }
+}
+
+/// The square window onto all of a picture, with an extra width of `margin` of its longer side.
+fn whole(picture: &Picture, quarter_turns: u32, margin: f32, size: u32) -> Window {
+    let (width, height) = (picture.width as f32, picture.height as f32);
+    Window::square(
+        Point::new(width / 2.0, height / 2.0),
+        width.max(height) * (1.0 + margin),
+        turned(quarter_turns),
+        size,
+    )
+}
+
+/// Copies `part`, which fits there, onto a picture.
+fn paste(onto: &mut Picture, part: &Picture, (left, top): (u32, u32)) {
+    let stride = onto.width as usize * 3;
+    let rows = onto.pixels.chunks_exact_mut(stride).skip(top as usize);
+    for (row, y) in rows.zip(0..part.height) {
+        let source = part.row(y);
+        row[left as usize * 3..][..source.len()].copy_from_slice(source);
     }
 }
 
@@ -177,8 +275,9 @@ fn anchors() -> impl Iterator<Item = Point> {
     })
 }
 
-/// Decodes the rows with sufficient scores into boxes in pixels of the searched copy.
-fn decode(rows: &[f32], window: &Window) -> Vec<Detection> {
+/// Decodes the rows with sufficient scores into boxes in pixels of the searched copy. A box belongs to the pane that
+/// contains its centre.
+fn decode(rows: &[f32], panes: &[Pane]) -> Vec<Detection> {
     let boxes = rows.chunks_exact(ROW).zip(anchors()).filter_map(|(row, anchor)| {
         let score = 1.0 / (1.0 + (-row[0]).exp());
         if score < MIN_SCORE || row.iter().any(|value| !value.is_finite()) {
@@ -186,11 +285,15 @@ fn decode(rows: &[f32], window: &Window) -> Vec<Detection> {
         }
         let point = |at: usize| Point::new(row[at] + anchor.x, row[at + 1] + anchor.y);
         let side = row[3].max(row[4]);
-        let (right_eye, left_eye) = (window.apply(point(5)), window.apply(point(7)));
+        let inside = |value: f32| value.clamp(0.0, SIZE as f32 - 1.0);
+        let centre = point(1);
+        let centre = Point::new(inside(centre.x), inside(centre.y));
+        let pane = panes.iter().find(|pane| pane.contains(centre))?;
+        let (right_eye, left_eye) = (pane.apply(point(5)), pane.apply(point(7)));
         let angle = (left_eye.y - right_eye.y).atan2(left_eye.x - right_eye.x);
         (side > 1.0).then(|| Detection {
-            centre: window.apply(point(1)),
-            side: side * window.scale(),
+            centre: pane.apply(point(1)),
+            side: side * pane.window.scale(),
             angle,
             score,
         })
@@ -260,10 +363,34 @@ mod tests {
         rows[9 * ROW] = f32::NAN;
         rows[10 * ROW..10 * ROW + 4].copy_from_slice(&[9.0, f32::INFINITY, 0.0, 40.0]);
         let window = Window::square(Point::new(256.0, 256.0), 512.0, 0.0, SIZE);
-        let found = decode(&rows, &window);
+        let found = decode(&rows, &[Pane::whole(window)]);
         assert_eq!(found.len(), 1);
         assert!(found[0].centre.distance(Point::new(60.0, 24.0)) < 1e-3);
         assert!((found[0].side - 80.0).abs() < 1e-3 && found[0].angle.abs() < 1e-5 && found[0].score > 0.98);
+    }
+
+    #[test]
+    fn a_box_belongs_to_the_pane_of_its_centre() {
+        let mut rows = vec![0.0; ANCHORS * ROW];
+        rows.chunks_exact_mut(ROW).for_each(|row| row[0] = -9.0);
+        // Anchor 2 · 18 is at (40, 24) of the left pane, and anchor 2 · 26 at (168, 24), (40, 24) of the right one.
+        for cell in [18, 26] {
+            rows[2 * cell * ROW..2 * cell * ROW + 5].copy_from_slice(&[4.0, 0.0, 0.0, 30.0, 30.0]);
+        }
+        let half = SIZE / 2;
+        let window = |turns| Window::square(Point::new(50.0, 50.0), 100.0, turned(turns), half);
+        let panes = [(0.0, 0), (half as f32, 1)].map(|(left, turns)| Pane {
+            left,
+            top: 0.0,
+            size: half as f32,
+            window: window(turns),
+        });
+        let found = decode(&rows, &panes);
+        let centres = [0, 1].map(|turns| window(turns).apply(Point::new(40.0, 24.0)));
+        assert_eq!(found.len(), 2);
+        for (face, centre) in found.iter().zip(centres) {
+            assert!(face.centre.distance(centre) < 1e-3 && (face.side - 30.0 / 1.28).abs() < 1e-3);
+        }
     }
 
     #[test]

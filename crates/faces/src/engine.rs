@@ -28,6 +28,13 @@ const WIDER_MARGINS: [f32; 2] = [1.2, 2.0];
 /// A letter that changes whenever faces are cut out or their views are averaged in another way. It is no hexadecimal
 /// digit, by which this format is told from an earlier one.
 const RECIPE: char = 'r';
+/// A face with at least this score is plain to see.
+const PLAIN_SCORE: f32 = 0.8;
+/// Its least side in a selfie, as a share of the picture's longer side. The smallest face that is significant beside it
+/// is then found in the same window.
+const PLAIN_SIDE_SELFIE: f32 = MIN_DETECTABLE_SIDE / BACKGROUND_SIDE;
+/// Its least side in a document.
+const PLAIN_SIDE_DOCUMENT: f32 = 0.1;
 /// Sides of tiles as shares of the picture's shorter side.
 const TILES: [f32; 2] = [0.7, 0.45];
 
@@ -57,7 +64,7 @@ impl FaceEngine {
     /// # Errors
     /// Fails when a model does not run.
     pub fn analyse(&self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, FaceError> {
-        let found = self.confirmed(picture, self.detections(picture, kind)?)?;
+        let found = self.find(picture, kind)?;
         let sides: Vec<f32> = found.iter().map(|found| found.mesh.side()).collect();
         let in_foreground = foreground(&sides);
 
@@ -87,45 +94,23 @@ impl FaceEngine {
         liveness::check(picture, reading)
     }
 
-    /// Finds candidates for faces with as few windows as possible. The picture is searched upright, first as
-    /// it is and then with a margin for a face that fills it. Further windows depend on the kind of picture
-    /// and on the faces found.
-    fn detections(&self, picture: &Picture, kind: PictureKind) -> Result<Vec<Detection>, FaceError> {
+    /// Finds the faces of a picture, each once, largest first. A face that is plain to see shortens the search. If the
+    /// mesh confirms no face of a short search, the whole search follows.
+    fn find(&self, picture: &Picture, kind: PictureKind) -> Result<Vec<ConfirmedFace>, FaceError> {
         let search = Search::new(&self.models, picture);
-        let mut found = search.frame(0, 0.0)?;
-        found.extend(search.frame(0, WIDE_MARGIN)?);
-        if kind == PictureKind::Document || found.is_empty() {
-            for turn in 1..4 {
-                found.extend(search.frame(turn, 0.0)?);
+        let found = search.frame(0, 0.0)?;
+        let share = match kind {
+            PictureKind::Selfie => PLAIN_SIDE_SELFIE,
+            PictureKind::Document => PLAIN_SIDE_DOCUMENT,
+        };
+        let least = share * search.longer_side();
+        if found.iter().any(|face| is_plain(face, least)) {
+            let confirmed = self.confirmed(picture, beside_plain_face(&search, kind, found.clone())?)?;
+            if !confirmed.is_empty() {
+                return Ok(confirmed);
             }
         }
-        // Smaller tiles are searched until no significant face can be too small to detect.
-        let largest = found.iter().map(|detection| detection.side).fold(0.0, f32::max);
-        let counts = BACKGROUND_SIDE * largest;
-        let (width, height) = (picture.width as f32, picture.height as f32);
-        // A document has one orientation, which the best face found gives.
-        let best = found.iter().max_by(|a, b| a.score.total_cmp(&b.score));
-        let turn = best.map_or(0, |face| quarter_turns(face.angle));
-        let mut seen = width.max(height);
-        for fraction in TILES {
-            if counts >= MIN_DETECTABLE_SIDE * seen {
-                break;
-            }
-            found.extend(search.tiles(turn, fraction)?);
-            seen = fraction * width.min(height);
-        }
-        if found.is_empty() {
-            for margin in WIDER_MARGINS {
-                found.extend(search.frame(0, margin)?);
-            }
-        }
-        if found.is_empty() && kind == PictureKind::Document {
-            let search = search.restored();
-            for turn in 0..4 {
-                found.extend(search.tiles(turn, TILES[0])?);
-            }
-        }
-        Ok(suppress_duplicates(found))
+        self.confirmed(picture, everywhere(search, kind, found)?)
     }
 
     /// The detections that the mesh confirms, each face once, largest first.
@@ -204,6 +189,77 @@ fn embedding_version(models: &Models) -> String {
 struct ConfirmedFace {
     detection: Detection,
     mesh: Mesh,
+}
+
+/// Whether a face in the upright picture, with a side of at least `least` pixels, leaves no doubt that the picture is
+/// upright and that no face fills it.
+fn is_plain(face: &Detection, least: f32) -> bool {
+    face.score >= PLAIN_SCORE && face.side >= least && quarter_turns(face.angle) == 0
+}
+
+/// The candidates for faces in a picture with a face that is plain to see. Only faces that can be significant beside it
+/// are searched. In a document, turned faces are searched at half the size, because a second person's face may be turned
+/// otherwise than the portrait.
+fn beside_plain_face(
+    search: &Search<'_>,
+    kind: PictureKind,
+    mut found: Vec<Detection>,
+) -> Result<Vec<Detection>, FaceError> {
+    if kind == PictureKind::Document {
+        found.extend(search.other_frames(WIDE_MARGIN)?);
+    }
+    // The largest tiles that suffice for the smallest significant face.
+    let sufficient = BACKGROUND_SIDE * largest_side(&found) / MIN_DETECTABLE_SIDE;
+    if sufficient < search.longer_side() {
+        let fraction = sufficient / search.shorter_side();
+        found.extend(search.tiles(0, fraction.clamp(TILES[1], 1.0))?);
+    }
+    Ok(suppress_duplicates(found))
+}
+
+/// Finds candidates for faces in all windows that can show one. The picture is searched upright, first as it is, which
+/// gave `found`, and then with a margin for a face that fills it. Further windows depend on the kind of picture and on
+/// the faces found.
+fn everywhere(
+    search: Search<'_>,
+    kind: PictureKind,
+    mut found: Vec<Detection>,
+) -> Result<Vec<Detection>, FaceError> {
+    found.extend(search.frame(0, WIDE_MARGIN)?);
+    if kind == PictureKind::Document || found.is_empty() {
+        for turn in 1..4 {
+            found.extend(search.frame(turn, 0.0)?);
+        }
+    }
+    // Smaller tiles are searched until no significant face can be too small to detect.
+    let counts = BACKGROUND_SIDE * largest_side(&found);
+    // A document has one orientation, which the best face found gives.
+    let best = found.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+    let turn = best.map_or(0, |face| quarter_turns(face.angle));
+    let mut seen = search.longer_side();
+    for fraction in TILES {
+        if counts >= MIN_DETECTABLE_SIDE * seen {
+            break;
+        }
+        found.extend(search.tiles(turn, fraction)?);
+        seen = fraction * search.shorter_side();
+    }
+    if found.is_empty() {
+        for margin in WIDER_MARGINS {
+            found.extend(search.frame(0, margin)?);
+        }
+    }
+    if found.is_empty() && kind == PictureKind::Document {
+        let search = search.restored();
+        for turn in 0..4 {
+            found.extend(search.tiles(turn, TILES[0])?);
+        }
+    }
+    Ok(suppress_duplicates(found))
+}
+
+fn largest_side(found: &[Detection]) -> f32 {
+    found.iter().map(|detection| detection.side).fold(0.0, f32::max)
 }
 
 /// The number of clockwise quarter turns that bring a face with this angle nearest to upright.

@@ -9,7 +9,7 @@ use faces::{
     check_liveness_line, compare_faces_line, detect_faces_line, distance, similarity,
 };
 use imaging::{Limits, Picture, Point};
-use inference::{Manifest, Models, find_models_dir};
+use inference::{Manifest, ModelName, Models, find_models_dir};
 use serde_json::Value;
 
 /// The number of people in each photograph, counted by a person.
@@ -174,6 +174,44 @@ fn a_ghost_portrait_does_not_count_and_a_second_person_does() {
             assert_eq!(reading.faces.len(), 2, "turned {turns}");
             assert_eq!(reading.significant().count(), expected, "turned {turns}");
         }
+    }
+}
+
+/// A document lies on its side beside the face of another person.
+#[test]
+fn a_second_person_in_another_orientation_counts() {
+    let photograph = sample("sample6");
+    let people = analyse(&photograph, PictureKind::Selfie);
+    let portrait = selfie(&photograph, &people.faces[0], 1.0).resized(500, 533);
+    let other = selfie(&photograph, &people.faces[1], 1.0).resized(500, 533);
+    for turns in 0..4 {
+        let mut picture = Picture::filled(1100, 640, [205, 214, 220]);
+        paste(&mut picture, &portrait, 20, 50, 1.0);
+        paste(&mut picture, &other.rotated(turns), 545, 50, 1.0);
+        let reading = analyse(&picture, PictureKind::Document);
+        assert_eq!(reading.significant().count(), 2, "turned {turns}");
+    }
+}
+
+/// The cost of a picture is that of the models' runs, which a face that is plain to see shortens.
+#[test]
+fn a_plain_face_needs_few_runs_of_the_detector() {
+    let models = Arc::new(Models::open(&models_dir(), 1).expect("the models open"));
+    let engine = FaceEngine::new(Arc::clone(&models));
+    let photograph = sample("sample6");
+    let people = analyse(&photograph, PictureKind::Selfie);
+    let person = selfie(&photograph, &people.faces[0], 1.0);
+    let mut card = Picture::filled(1000, 630, [205, 214, 220]);
+    paste(&mut card, &person.resized(400, 426), 40, 150, 1.0);
+    for (picture, kind, most) in [
+        (&person, PictureKind::Selfie, 1),
+        (&card, PictureKind::Document, 4),
+    ] {
+        let before = models.inputs_run(ModelName::FaceDetector);
+        let reading = engine.analyse(picture, kind).expect("the models run");
+        assert_eq!(reading.faces.len(), 1);
+        let runs = models.inputs_run(ModelName::FaceDetector) - before;
+        assert!(runs <= most, "{kind:?}: {runs}");
     }
 }
 
