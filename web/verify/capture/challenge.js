@@ -39,7 +39,7 @@ const QUEUE_MS = 2000;
 /** For this long a failed request is repeated. */
 const BROKEN_MS = 20_000;
 /** Minimum interval between two changes of the screen's colour. Two changes are one flash, so WCAG 2.3.1's three flashes a second are not reached. */
-const COLOUR_MS = 300;
+const COLOUR_MS = 260;
 /** After this many full buffers the connection is too slow. */
 const MAX_SLOW = 3;
 /** After this many new beginnings without an end the page gives up. */

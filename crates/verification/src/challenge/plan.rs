@@ -166,6 +166,12 @@ pub struct Plan {
 /// Moves and codes in reserve.
 const SPARE_MOVES: usize = 8;
 const SPARE_CODES: usize = 6;
+/// One plan in so many has four moves; the others have three.
+const FOUR_MOVES_ONE_IN: u32 = 8;
+/// A move is asked for after up to so many milliseconds.
+const DELAY_MS: u32 = 160;
+/// A head holds still for at least the first number of milliseconds, and for up to the second more.
+const HOLD_MS: (i64, u32) = (80, 150);
 
 impl Plan {
     /// Draws a plan.
@@ -179,7 +185,7 @@ impl Plan {
                 spare_colours: Vec::new(),
             };
         }
-        let count = 3 + usize::from(random.below(5) == 0);
+        let count = 3 + usize::from(random.below(FOUR_MOVES_ONE_IN) == 0);
         let moves = loop {
             let moves: Vec<PlannedMove> = (0..count).map(|_| planned(random)).collect();
             if moves.iter().filter(|planned| planned.movement.is_turn()).count() >= 2 {
@@ -199,8 +205,8 @@ impl Plan {
 fn planned(random: &mut impl Random) -> PlannedMove {
     PlannedMove {
         movement: Move::ALL[random.below(4) as usize],
-        delay_ms: i64::from(random.below(250)),
-        hold_ms: 80 + i64::from(random.below(220)),
+        delay_ms: i64::from(random.below(DELAY_MS)),
+        hold_ms: HOLD_MS.0 + i64::from(random.below(HOLD_MS.1)),
     }
 }
 
@@ -252,8 +258,8 @@ mod tests {
             ));
         }
         assert_eq!(counts[3] + counts[4], 1_000);
-        assert!(counts[3] > 720 && counts[4] > 130, "{counts:?}");
-        assert!(seen.len() > 150, "{} sequences", seen.len());
+        assert!(counts[3] > 800 && counts[4] > 80, "{counts:?}");
+        assert!(seen.len() > 100, "{} sequences", seen.len());
     }
 
     #[test]

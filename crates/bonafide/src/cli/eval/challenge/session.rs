@@ -26,7 +26,7 @@ const DOWNLINK_MS: (u32, u32) = (20, 100);
 /// The time that a frame takes on the server (ms). The measured time depends on this machine's load.
 const MEASURING_MS: i64 = 15;
 /// A colour stays on the page so long at least (ms).
-const COLOUR_MS: i64 = 300;
+const COLOUR_MS: i64 = 260;
 /// The most frames of a run.
 const MOST_FRAMES: u32 = 1_800;
 
