@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::det::{self, Curve};
 use super::figures::{Report, rounded, share, tar_at_far, upper_limit};
 use super::files::pictures_below;
+use super::peer::{self, Compared, Peer, Sample};
 use super::portraits::{self, Print};
 use crate::cli::engines::ModelsArg;
 use crate::cli::errors::Unusable;
@@ -32,6 +33,9 @@ pub(super) struct Faces {
     /// Keep the pictures of printed portraits in this folder.
     #[arg(long, requires = "portraits")]
     keep: Option<PathBuf>,
+    /// Let this program embed the same pictures, and measure both on the same pairs.
+    #[arg(long, value_name = "PROGRAM", requires = "folder")]
+    beside: Option<PathBuf>,
     /// Write the DET curves of all comparisons to this SVG file.
     #[arg(long, requires = "folder")]
     det: Option<PathBuf>,
@@ -79,11 +83,11 @@ struct Photograph {
     embedding: Embedding,
 }
 
-/// The pictures of a folder of people, and the names of those without a face.
-fn photographs(engine: &FaceEngine, folder: &Path) -> anyhow::Result<(Vec<Photograph>, Vec<Value>)> {
+/// The photographs that have a face, and the names of those without one.
+fn photographs(engine: &FaceEngine, folder: &Path, files: &[PathBuf]) -> (Vec<Photograph>, Vec<Value>) {
     let (mut found, mut without_face) = (Vec::new(), Vec::new());
-    for file in pictures_below(folder)? {
-        let face = analyse_faces(engine, &file)
+    for file in files {
+        let face = analyse_faces(engine, file)
             .ok()
             .and_then(|(_, reading)| reading.main().cloned());
         let embedding = face.as_ref().and_then(|face| face.embedding.clone());
@@ -92,12 +96,77 @@ fn photographs(engine: &FaceEngine, folder: &Path) -> anyhow::Result<(Vec<Photog
                 person: person.to_owned(),
                 face,
                 embedding,
-                file,
+                file: file.clone(),
             }),
-            _ => without_face.push(json!(file.strip_prefix(folder).unwrap_or(&file))),
+            _ => without_face.push(json!(file.strip_prefix(folder).unwrap_or(file))),
         }
     }
-    Ok((found, without_face))
+    (found, without_face)
+}
+
+/// A peer's embeddings of the pictures of a folder of people.
+struct Beside<'a> {
+    program: &'a Path,
+    files: &'a [PathBuf],
+    peer: Peer,
+}
+
+impl<'a> Beside<'a> {
+    /// The pictures with the embeddings of both engines.
+    fn samples(&'a self, photographs: &'a [Photograph]) -> Vec<Sample<'a>> {
+        let ours: BTreeMap<&Path, &Embedding> = photographs
+            .iter()
+            .map(|photograph| (photograph.file.as_path(), &photograph.embedding))
+            .collect();
+        let sample = |(file, theirs): (&'a PathBuf, &'a Option<Vec<f32>>)| Sample {
+            person: file.parent().unwrap_or(file),
+            ours: ours.get(file.as_path()).copied(),
+            theirs: theirs.as_ref(),
+        };
+        self.files.iter().zip(&self.peer.embeddings).map(sample).collect()
+    }
+
+    /// Inserts the section beside another one.
+    fn insert(&self, report: &mut Report, section: &str, figures: Value) {
+        report.insert(format!("{section} beside {}", self.peer.name), figures);
+    }
+
+    /// Both engines on all pairs of pictures.
+    fn compare(&self, photographs: &[Photograph]) -> Compared {
+        let samples = self.samples(photographs);
+        let pairs = samples
+            .iter()
+            .enumerate()
+            .flat_map(|(at, one)| samples[at + 1..].iter().map(|other| (*one, *other)));
+        peer::compare(&self.peer, pairs)
+    }
+
+    /// Both engines on printed portraits, each with the other pictures. The files and our embeddings are in the order of
+    /// the photographs.
+    fn compare_portraits(
+        &self,
+        photographs: &[Photograph],
+        files: &[PathBuf],
+        portraits: &[Option<Embedding>],
+    ) -> anyhow::Result<Compared> {
+        let peer = Peer::embed(self.program, files)?;
+        let samples = self.samples(photographs);
+        let printed = photographs.iter().zip(portraits).zip(&peer.embeddings);
+        let pairs = printed.flat_map(|((shown, ours), theirs)| {
+            let portrait = Sample {
+                person: &shown.person,
+                ours: ours.as_ref(),
+                theirs: theirs.as_ref(),
+            };
+            let others = self
+                .files
+                .iter()
+                .zip(&samples)
+                .filter(|(file, _)| **file != shown.file);
+            others.map(move |(_, other)| (portrait, *other))
+        });
+        Ok(peer::compare(&peer, pairs))
+    }
 }
 
 /// A name for a section, with the distances within and between people.
@@ -106,7 +175,10 @@ type Distances = (String, Vec<f32>, Vec<f32>);
 impl Faces {
     /// Compares the pictures of a folder of people, and writes the DET curves.
     fn compare(&self, engine: &FaceEngine, folder: &Path, report: &mut Report) -> anyhow::Result<()> {
-        let (photographs, without_face) = photographs(engine, folder)?;
+        let files = pictures_below(folder)?;
+        let before = peer::processor_time();
+        let (photographs, without_face) = photographs(engine, folder, &files);
+        let processor = peer::processor_time() - before;
         let mut people: BTreeMap<&Path, Vec<Embedding>> = BTreeMap::new();
         for photograph in &photographs {
             let faces = people.entry(&photograph.person).or_default();
@@ -125,14 +197,38 @@ impl Faces {
             report.extend(figures);
         }
         report.insert("comparisons".into(), figures);
+        let beside = match &self.beside {
+            Some(program) => Some(Beside {
+                program,
+                files: &files,
+                peer: Peer::embed(program, &files)?,
+            }),
+            None => None,
+        };
         let mut curves: Vec<Distances> = vec![("photographs".into(), genuine, impostor)];
+        if let Some(beside) = &beside {
+            let mut compared = beside.compare(&photographs);
+            if let (Some(figures), Value::Object(effort)) = (
+                compared.figures.as_object_mut(),
+                peer::effort(&beside.peer, processor, files.len()),
+            ) {
+                figures.extend(effort);
+            }
+            beside.insert(report, "comparisons", compared.figures);
+            let name = format!("photographs {}", beside.peer.name);
+            curves.push((name, compared.genuine, compared.impostor));
+        }
         if self.portraits {
+            let temporary = tempfile::tempdir()?;
+            let folder = self.keep.as_deref().unwrap_or(temporary.path());
             for print in Print::ALL {
-                curves.push(compare_portraits(
+                let beside = beside.as_ref();
+                curves.extend(compare_portraits(
                     engine,
                     &photographs,
                     print,
-                    self.keep.as_deref(),
+                    folder,
+                    beside,
                     report,
                 )?);
             }
@@ -152,17 +248,20 @@ impl Faces {
     }
 }
 
-/// Compares every picture's printed portrait with the person's other pictures and with those of other people.
+/// Compares every picture's printed portrait with the person's other pictures and with those of other people. The
+/// portraits are kept in the folder.
 ///
 /// An honest person is refused if the portrait has no usable face, or is beyond the default threshold.
 fn compare_portraits(
     engine: &FaceEngine,
     photographs: &[Photograph],
     print: Print,
-    keep: Option<&Path>,
+    folder: &Path,
+    beside: Option<&Beside<'_>>,
     report: &mut Report,
-) -> anyhow::Result<Distances> {
+) -> anyhow::Result<Vec<Distances>> {
     let (mut genuine, mut impostor, mut honest) = (Vec::new(), Vec::new(), 0);
+    let (mut files, mut embeddings) = (Vec::new(), Vec::new());
     let mut unusable = 0;
     for (number, shown) in photographs.iter().enumerate() {
         let others = photographs.iter().filter(|other| other.file != shown.file);
@@ -173,15 +272,15 @@ fn compare_portraits(
         honest += of_person;
         let picture = imaging::decode(&std::fs::read(&shown.file)?, &Limits::default())?.picture;
         let document = portraits::photographed(&picture, &shown.face, print, number as u64)?;
-        if let Some(folder) = keep {
-            let file = folder.join(format!("{number:04}-{}.jpg", print.as_str()));
-            std::fs::write(&file, &document)
-                .with_context(|| format!("{} cannot be written", file.display()))?;
-        }
+        let file = folder.join(format!("{number:04}-{}.jpg", print.as_str()));
+        std::fs::write(&file, &document).with_context(|| format!("{} cannot be written", file.display()))?;
+        files.push(file);
         let document = imaging::decode(&document, &Limits::default())?.picture;
         let reading = engine.analyse(&document, PictureKind::Document)?;
         let portrait = reading.main().filter(|face| face.is_usable());
-        let Some(portrait) = portrait.and_then(|face| face.embedding.as_ref()) else {
+        let portrait = portrait.and_then(|face| face.embedding.clone());
+        embeddings.push(portrait.clone());
+        let Some(portrait) = &portrait else {
             unusable += 1;
             continue;
         };
@@ -211,7 +310,14 @@ fn compare_portraits(
     }
     let name = format!("portraits {}", print.as_str());
     report.insert(name.clone(), figures);
-    Ok((name, genuine, impostor))
+    let mut curves = vec![(name.clone(), genuine, impostor)];
+    if let Some(beside) = beside {
+        let compared = beside.compare_portraits(photographs, &files, &embeddings)?;
+        beside.insert(report, &name, compared.figures);
+        let name = format!("{name} {}", beside.peer.name);
+        curves.push((name, compared.genuine, compared.impostor));
+    }
+    Ok(curves)
 }
 
 /// The distances of all genuine pairs, and of all impostor pairs.

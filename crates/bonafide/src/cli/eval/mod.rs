@@ -9,6 +9,7 @@ mod faces;
 mod figures;
 mod files;
 mod liveness;
+mod peer;
 mod portraits;
 mod sanctions;
 mod scores;
