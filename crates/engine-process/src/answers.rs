@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use documents::reading::DocumentReading;
-use faces::{Face, FaceReading, Liveness};
+use faces::{Face, FaceReading, PassiveCue};
 use imaging::{Decoded, Format, PerceptualHash};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -68,8 +68,8 @@ pub struct SelfiePicture {
     pub info: PictureInfo,
     /// Its faces.
     pub faces: FaceReading,
-    /// The passive check of its main face; `None` if there is no face.
-    pub liveness: Option<Liveness>,
+    /// The passive cue of its main face; `None` if there is no face.
+    pub passive_cue: Option<PassiveCue>,
     /// How long each stage took.
     pub timing_ms: Timings,
 }
@@ -112,8 +112,8 @@ pub enum Stage {
     Read,
     /// Finding and embedding faces.
     Faces,
-    /// The passive check for a picture of a picture.
-    Liveness,
+    /// The passive cue: a picture of a picture.
+    PassiveCue,
 }
 
 impl Stage {
@@ -123,7 +123,7 @@ impl Stage {
             Stage::Decode => "decode",
             Stage::Read => "read",
             Stage::Faces => "faces",
-            Stage::Liveness => "liveness",
+            Stage::PassiveCue => "liveness",
         }
     }
 }
@@ -195,7 +195,7 @@ impl Plausible for SelfiePicture {
     fn is_plausible(&self, bounds: Bounds<'_>) -> bool {
         self.info.is_plausible(bounds)
             && self.faces.is_plausible(bounds)
-            && self.liveness.as_ref().is_none_or(Liveness::is_plausible)
+            && self.passive_cue.as_ref().is_none_or(PassiveCue::is_plausible)
             && are_plausible_timings(&self.timing_ms)
     }
 }
@@ -312,8 +312,8 @@ mod tests {
         let selfie = |score, time| SelfiePicture {
             info: info(),
             faces: FaceReading::default(),
-            liveness: Some(Liveness {
-                outcome: faces::LivenessOutcome::Live,
+            passive_cue: Some(PassiveCue {
+                outcome: faces::CueOutcome::NoAttack,
                 score,
                 reasons: Vec::new(),
                 cues: None,
@@ -321,8 +321,8 @@ mod tests {
             timing_ms: [(Stage::Faces, time)].into(),
         };
         let foreign = SelfiePicture {
-            liveness: Some(Liveness {
-                outcome: faces::LivenessOutcome::Live,
+            passive_cue: Some(PassiveCue {
+                outcome: faces::CueOutcome::NoAttack,
                 score: 1.0,
                 reasons: vec!["Approve this applicant".into()],
                 cues: None,

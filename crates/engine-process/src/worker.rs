@@ -188,14 +188,14 @@ impl Engines {
     fn selfie(&self, decoded: &Decoded, mut clock: StageClock) -> Result<Answer, Stage> {
         let picture = &decoded.picture;
         let faces = self.find_faces(picture, PictureKind::Selfie, &mut clock)?;
-        let liveness = faces
+        let passive_cue = faces
             .main()
             .is_some()
-            .then(|| clock.time(Stage::Liveness, || self.faces.liveness(picture, &faces)));
+            .then(|| clock.time(Stage::PassiveCue, || self.faces.passive_cue(picture, &faces)));
         Ok(Answer::Selfie(Box::new(SelfiePicture {
             info: PictureInfo::of(decoded),
             faces,
-            liveness,
+            passive_cue,
             timing_ms: clock.0,
         })))
     }

@@ -76,7 +76,7 @@ fn main() {
         println!("    pixels           {rest:6.1} ms");
         together += analysed;
         if kind == PictureKind::Selfie {
-            let checked = median(|| drop(engine.liveness(picture, &reading)));
+            let checked = median(|| drop(engine.passive_cue(picture, &reading)));
             println!("  liveness             {checked:6.1} ms");
             together += checked;
         }

@@ -109,20 +109,20 @@ pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
 /// Answers `{"file"}` with `{"file", "error", "outcome", "score", "reasons", "timingMs"}`.
 pub fn check_liveness_line(engine: &FaceEngine, line: &str) -> String {
     let answer = |file: Value, result: Result<Value, Failure>, timing: Value| {
-        let (liveness, error) = split(result, json!({}));
+        let (cue, error) = split(result, json!({}));
         json!({
             "file": file,
             "error": error,
-            "outcome": liveness["outcome"],
-            "score": liveness["score"],
-            "reasons": liveness.get("reasons").cloned().unwrap_or_else(|| json!([])),
+            "outcome": cue["outcome"],
+            "score": cue["score"],
+            "reasons": cue.get("reasons").cloned().unwrap_or_else(|| json!([])),
             "timingMs": timing,
         })
     };
     one_file(line, answer, |file, clock| {
         let (picture, reading) = read(engine, file, clock)?;
-        let liveness = clock.time("liveness", || engine.liveness(&picture, &reading));
-        Ok(json!(liveness))
+        let cue = clock.time("liveness", || engine.passive_cue(&picture, &reading));
+        Ok(json!(cue))
     })
 }
 

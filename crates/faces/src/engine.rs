@@ -10,8 +10,8 @@ use crate::detector::{Detection, MIN_DETECTABLE_SIDE, Search, suppress_duplicate
 use crate::embedder::embed;
 use crate::error::FaceError;
 use crate::kind::PictureKind;
-use crate::liveness::{self, Liveness};
 use crate::mesh::{MIN_FACE_PROBABILITY, Mesh};
+use crate::passive_cue::{self, PassiveCue};
 use crate::quality::{self, FaceMeasurements, Light};
 use crate::reading::{Eyes, Face, FaceReading};
 use crate::significance::{BACKGROUND_SIDE, FaceCandidate, foreground, is_ghost};
@@ -89,9 +89,9 @@ impl FaceEngine {
         Ok(FaceReading { faces })
     }
 
-    /// Checks whether the picture's main face is a picture of a picture.
-    pub fn liveness(&self, picture: &Picture, reading: &FaceReading) -> Liveness {
-        liveness::check(picture, reading)
+    /// Whether the picture's main face looks like a picture of a picture.
+    pub fn passive_cue(&self, picture: &Picture, reading: &FaceReading) -> PassiveCue {
+        passive_cue::check(picture, reading)
     }
 
     /// Finds the faces of a picture, each once, largest first. A face that is plain to see shortens the search. If the

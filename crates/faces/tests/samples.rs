@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use faces::{
-    Face, FaceEngine, FaceReading, LivenessOutcome, MATCH_SIMILARITY, MatchVerdict, PictureKind,
+    CueOutcome, Face, FaceEngine, FaceReading, MATCH_SIMILARITY, MatchVerdict, PictureKind,
     check_liveness_line, compare_faces_line, detect_faces_line, distance, similarity,
 };
 use imaging::{Limits, Picture, Point};
@@ -244,7 +244,7 @@ fn pictures_without_a_face_have_none() {
         for kind in [PictureKind::Selfie, PictureKind::Document] {
             let reading = analyse(&picture, kind);
             assert!(reading.faces.is_empty(), "{picture:?}");
-            assert_eq!(ENGINE.liveness(&picture, &reading).reasons, ["no-face"]);
+            assert_eq!(ENGINE.passive_cue(&picture, &reading).reasons, ["no-face"]);
         }
     }
 }
@@ -257,10 +257,10 @@ fn a_screens_grid_is_not_live_and_the_face_itself_is_not_called_an_attack() {
         let plain = selfie(&photograph, face, 2.0);
         let outcome = |picture: &Picture| {
             ENGINE
-                .liveness(picture, &analyse(picture, PictureKind::Selfie))
+                .passive_cue(picture, &analyse(picture, PictureKind::Selfie))
                 .outcome
         };
-        assert_ne!(outcome(&plain), LivenessOutcome::NotLive);
+        assert_ne!(outcome(&plain), CueOutcome::Attack);
         let mut screen = plain.clone();
         let width = screen.width as usize;
         for (at, pixel) in screen.pixels.chunks_exact_mut(3).enumerate() {
@@ -271,7 +271,7 @@ fn a_screens_grid_is_not_live_and_the_face_itself_is_not_called_an_attack() {
                 .iter_mut()
                 .for_each(|value| *value = (f32::from(*value) * grid) as u8);
         }
-        assert_eq!(outcome(&screen), LivenessOutcome::NotLive);
+        assert_eq!(outcome(&screen), CueOutcome::Attack);
     }
 }
 

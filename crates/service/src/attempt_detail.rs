@@ -192,8 +192,9 @@ pub struct UndecidedSearch {
 pub struct Measures {
     /// Every submitted picture, by its field (`passportFront`, `selfie`, …).
     pub pictures: BTreeMap<String, PictureMeasures>,
-    /// The passive liveness check of the selfie.
-    pub liveness: Option<LivenessMeasures>,
+    /// The passive cue of the selfie. Stored under the name that it had first.
+    #[serde(rename = "liveness")]
+    pub passive_cue: Option<PassiveCueMeasures>,
     /// The session's liveness challenge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Report>,
@@ -284,10 +285,10 @@ pub struct MrzMeasures {
     pub margin: Option<f32>,
 }
 
-/// The passive liveness check.
+/// The passive cue.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LivenessMeasures {
+pub struct PassiveCueMeasures {
     /// `live`, `not_live` or `impossible`.
     pub outcome: Value,
     /// 0 (attack) to 1; not a probability.

@@ -10,13 +10,13 @@ use std::time::Instant;
 use documents::reading::{DocumentKind, DocumentReading, MrzWarning, PayloadKind, field};
 use documents::{ReadHints, Side as ReadSide};
 use engine_process::{DocumentPicture, EngineError, PictureInfo, Stage, Timings};
-use faces::{Embedding, Face, LivenessOutcome, MATCH_SIMILARITY, REVIEW_SIMILARITY};
+use faces::{CueOutcome, Embedding, Face, MATCH_SIMILARITY, REVIEW_SIMILARITY};
 use imaging::DecodeError;
 use reference::DocumentType;
 use sha2::{Digest, Sha256};
 use verification::evidence::{
     BarcodeFinding, Challenge, ComparedField, Consistency, DocumentData, DocumentEvidence, Evidence,
-    FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureContent, PictureState, SelfieEvidence,
+    FaceMatch, MatchVerdict, MrzFinding, MrzRead, PassiveCue, PictureContent, PictureState, SelfieEvidence,
     SideEvidence,
 };
 use verification::picture::{self, RecognisedType, Resemblance};
@@ -24,7 +24,9 @@ use verification::settings::Settings;
 use verification::submission::{FileField, Side, Submission};
 
 use super::App;
-use super::attempt_detail::{DocumentMeasures, FieldComparison, LivenessMeasures, Measures, PictureMeasures};
+use super::attempt_detail::{
+    DocumentMeasures, FieldComparison, Measures, PassiveCueMeasures, PictureMeasures,
+};
 use super::comparison;
 use super::cpu::Abandoned;
 use super::reuse::{Fingerprint, Fingerprints};
@@ -93,8 +95,8 @@ pub fn gather_evidence(
         let doubt = picture::judge_resemblance(selfie, resemblance);
         gathered.evidence.selfie_doubts.extend(doubt);
     }
-    if let Some(liveness) = &mut gathered.seen.liveness {
-        liveness.same_picture = resemblance.is_document;
+    if let Some(cue) = &mut gathered.seen.passive_cue {
+        cue.same_picture = resemblance.is_document;
     }
     let compared = (!readings.is_empty()).then(|| comparison::submitted(submission, &readings));
     gathered.seen.fields = compared
@@ -139,7 +141,7 @@ impl EvidenceGatherer<'_> {
         let mut selfie = SelfieEvidence {
             state: PictureState::Corrupted,
             faces: 0,
-            liveness: Liveness::Inconclusive,
+            passive_cue: PassiveCue::Undecided,
             challenge: Challenge::Absent,
         };
         let (gone, began) = (self.gone.clone(), Instant::now());
@@ -158,19 +160,19 @@ impl EvidenceGatherer<'_> {
         self.record_fingerprint(FileField::Selfie, &picture.info, picture.usable_face());
         selfie.faces = picture.faces.significant().count();
         selfie.state = PictureState::Processed;
-        let Some(checked) = &picture.liveness else {
+        let Some(checked) = &picture.passive_cue else {
             return Ok((Some(selfie), None));
         };
         let face = picture.usable_face().cloned();
         if face.is_none() {
             selfie.state = PictureState::Unprocessable;
         }
-        selfie.liveness = match checked.outcome {
-            LivenessOutcome::Live => Liveness::Live,
-            LivenessOutcome::NotLive => Liveness::NotLive,
-            LivenessOutcome::Impossible => Liveness::Inconclusive,
+        selfie.passive_cue = match checked.outcome {
+            CueOutcome::NoAttack => PassiveCue::NoAttack,
+            CueOutcome::Attack => PassiveCue::Attack,
+            CueOutcome::Undecided => PassiveCue::Undecided,
         };
-        self.seen.liveness = Some(LivenessMeasures {
+        self.seen.passive_cue = Some(PassiveCueMeasures {
             // For reviewers only; the rules use the enum above.
             outcome: serde_json::to_value(checked.outcome).unwrap_or_default(),
             score: checked.score,

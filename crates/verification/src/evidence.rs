@@ -194,21 +194,22 @@ pub struct SelfieEvidence {
     pub state: PictureState,
     /// Number of significant faces.
     pub faces: usize,
-    /// Result of the passive liveness check.
-    pub liveness: Liveness,
+    /// What the passive cue says.
+    pub passive_cue: PassiveCue,
     /// Result of the active liveness challenge.
     pub challenge: Challenge,
 }
 
-/// Whether a living person was in front of the camera, by the passive check.
+/// Whether the selfie looks like a picture of a picture. A cue, not a proof of life: clean prints and good screens pass
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Liveness {
-    /// Nothing contradicts a living person.
-    Live,
+pub enum PassiveCue {
+    /// No sign of an attack.
+    NoAttack,
     /// The selfie is a picture of a picture (2104).
-    NotLive,
-    /// The check gave no result (2105).
-    Inconclusive,
+    Attack,
+    /// No result (2105).
+    Undecided,
 }
 
 /// The hosted page's challenge, as the server checked it; see [`crate::challenge`].

@@ -16,7 +16,7 @@ use reference::DocumentType;
 
 use crate::codes::{Code, ResultObject};
 use crate::dates;
-use crate::evidence::{Challenge, Evidence, FaceMatch, Liveness, MatchVerdict, PictureState, Source};
+use crate::evidence::{Challenge, Evidence, FaceMatch, MatchVerdict, PassiveCue, PictureState, Source};
 use crate::flow::{Biometric, Flow};
 use crate::hold::Hold;
 use crate::identity::Identity;
@@ -243,10 +243,10 @@ fn examine_selfie(evidence: &Evidence, wants_challenge: bool, find: &mut impl Fn
         _ => find(Code::MultipleFaces, Source::Ocr),
     }
     let challenge_missing = wants_challenge && selfie.challenge == Challenge::Absent;
-    if selfie.liveness == Liveness::Inconclusive || challenge_missing {
+    if selfie.passive_cue == PassiveCue::Undecided || challenge_missing {
         find(Code::LivenessIncomplete, Source::Ocr);
     }
-    if selfie.liveness == Liveness::NotLive {
+    if selfie.passive_cue == PassiveCue::Attack {
         find(Code::NotLive, Source::Ocr);
     }
     for document in &evidence.documents {

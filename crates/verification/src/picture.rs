@@ -3,7 +3,7 @@
 
 use reference::DocumentType;
 
-use crate::evidence::{Liveness, PictureContent, SelfieEvidence};
+use crate::evidence::{PassiveCue, PictureContent, SelfieEvidence};
 use crate::hold::Hold;
 use crate::submission::Side;
 
@@ -61,7 +61,7 @@ pub struct Resemblance {
 /// live (2104). A copy of the portrait is a doubt that a reviewer settles.
 pub fn judge_resemblance(selfie: &mut SelfieEvidence, resemblance: Resemblance) -> Option<Hold> {
     if resemblance.is_document {
-        selfie.liveness = Liveness::NotLive;
+        selfie.passive_cue = PassiveCue::Attack;
         return None;
     }
     resemblance.is_portrait.then_some(Hold::Copy)
@@ -109,16 +109,16 @@ mod tests {
 
     #[test]
     fn a_picture_of_the_document_is_not_live_and_a_portrait_is_a_doubt() {
-        for (is_document, is_portrait, liveness, doubt) in [
-            (false, false, Liveness::Live, None),
-            (false, true, Liveness::Live, Some(Hold::Copy)),
-            (true, false, Liveness::NotLive, None),
-            (true, true, Liveness::NotLive, None),
+        for (is_document, is_portrait, passive_cue, doubt) in [
+            (false, false, PassiveCue::NoAttack, None),
+            (false, true, PassiveCue::NoAttack, Some(Hold::Copy)),
+            (true, false, PassiveCue::Attack, None),
+            (true, true, PassiveCue::Attack, None),
         ] {
             let mut selfie = SelfieEvidence {
                 state: PictureState::Processed,
                 faces: 1,
-                liveness: Liveness::Live,
+                passive_cue: PassiveCue::NoAttack,
                 challenge: Challenge::Absent,
             };
             let resemblance = Resemblance {
@@ -126,7 +126,7 @@ mod tests {
                 is_portrait,
             };
             assert_eq!(judge_resemblance(&mut selfie, resemblance), doubt);
-            assert_eq!(selfie.liveness, liveness);
+            assert_eq!(selfie.passive_cue, passive_cue);
         }
     }
 }

@@ -300,28 +300,31 @@ fn faces(page: &Page, view: &View) -> Facts {
 
 fn liveness(page: &Page, view: &View) -> Facts {
     let mut facts = challenge(page, view);
-    let Some(liveness) = &view.detail.seen.liveness else {
+    let Some(cue) = &view.detail.seen.passive_cue else {
         return facts;
     };
-    let outcome = page.word("review.liveness", &word(&liveness.outcome));
+    let outcome = page.word("review.passive_cue", &word(&cue.outcome));
     facts.extend([
-        (page.t("review.fact.liveness"), outcome),
+        (page.t("review.fact.passive_cue"), outcome),
         (
-            page.t("review.fact.liveness_score"),
-            format!("{:.2}", liveness.score),
+            page.t("review.fact.passive_cue_score"),
+            format!("{:.2}", cue.score),
         ),
     ]);
-    if let Some((pattern, colour)) = liveness.cues {
+    if let Some((pattern, colour)) = cue.cues {
         facts.push((page.t("review.fact.pattern"), format!("{pattern:.2}")));
         facts.push((page.t("review.fact.colour"), format!("{colour:.1}")));
     }
-    if liveness.same_picture {
-        facts.push((page.t("review.fact.liveness"), page.t("review.fact.same_picture")));
+    if cue.same_picture {
+        facts.push((
+            page.t("review.fact.passive_cue"),
+            page.t("review.fact.same_picture"),
+        ));
     }
-    for reason in &liveness.reasons {
+    for reason in &cue.reasons {
         facts.push((
             page.t("review.fact.because"),
-            page.word("review.liveness_reason", reason),
+            page.word("review.passive_cue_reason", reason),
         ));
     }
     facts

@@ -137,7 +137,7 @@ fn evidence(types: &[DocumentType]) -> Inputs {
         selfie: Some(SelfieEvidence {
             state: PictureState::Processed,
             faces: 1,
-            liveness: Liveness::Live,
+            passive_cue: PassiveCue::NoAttack,
             challenge: Challenge::Absent,
         }),
         comparison: Some(Comparison {
@@ -245,10 +245,10 @@ const ROWS: &[(u16, &[DocumentType], &str, Change)] = &[
         set_selfie(e, |s| s.faces = 2);
     }),
     (2105, &[Passport], "a selfie that cannot be judged", |e, _| {
-        set_selfie(e, |s| s.liveness = Liveness::Inconclusive);
+        set_selfie(e, |s| s.passive_cue = PassiveCue::Undecided);
     }),
     (2104, &[Passport], "a selfie off a screen", |e, _| {
-        set_selfie(e, |s| s.liveness = Liveness::NotLive);
+        set_selfie(e, |s| s.passive_cue = PassiveCue::Attack);
     }),
     (2204, &[Drivers], "another person's licence", |e, _| {
         set_match(e, 10.0, MatchVerdict::NoMatch);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use faces::{FaceEngine, Liveness as Checked, LivenessOutcome};
+use faces::{CueOutcome, FaceEngine, PassiveCue};
 use serde_json::{Value, json};
 
 use super::det::{self, Curve};
@@ -82,11 +82,11 @@ fn attack_type(folder: &Path, file: &Path) -> String {
     format!("attack {}", if name.is_empty() { "(no folder)" } else { &name })
 }
 
-/// The liveness check; `None` if the file is not an image or has no single usable face.
-fn check(engine: &FaceEngine, file: &Path) -> Option<Checked> {
+/// The passive cue; `None` if the file is not an image or has no single usable face.
+fn check(engine: &FaceEngine, file: &Path) -> Option<PassiveCue> {
     let (picture, reading) = analyse_faces(engine, file).ok()?;
     reading.main()?;
-    Some(engine.liveness(&picture, &reading))
+    Some(engine.passive_cue(&picture, &reading))
 }
 
 #[derive(Default)]
@@ -99,11 +99,11 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    fn add(&mut self, checked: Option<&Checked>) {
+    fn add(&mut self, checked: Option<&PassiveCue>) {
         *match checked.map(|checked| checked.outcome) {
-            Some(LivenessOutcome::Live) => &mut self.live,
-            Some(LivenessOutcome::NotLive) => &mut self.not_live,
-            Some(LivenessOutcome::Impossible) | None => &mut self.untold,
+            Some(CueOutcome::NoAttack) => &mut self.live,
+            Some(CueOutcome::Attack) => &mut self.not_live,
+            Some(CueOutcome::Undecided) | None => &mut self.untold,
         } += 1;
         let measured = checked.filter(|checked| checked.cues.is_some());
         self.distances.extend(measured.map(|checked| 1.0 - checked.score));
@@ -146,16 +146,16 @@ mod tests {
     fn rates_are_of_all_presentations() {
         let mut outcomes = Outcomes::default();
         for (outcome, times) in [
-            (Some(LivenessOutcome::Live), 5),
-            (Some(LivenessOutcome::NotLive), 3),
-            (Some(LivenessOutcome::Impossible), 1),
+            (Some(CueOutcome::NoAttack), 5),
+            (Some(CueOutcome::Attack), 3),
+            (Some(CueOutcome::Undecided), 1),
             (None, 1),
         ] {
-            let checked = outcome.map(|outcome| Checked {
+            let checked = outcome.map(|outcome| PassiveCue {
                 outcome,
                 score: 0.75,
                 reasons: Vec::new(),
-                cues: (outcome != LivenessOutcome::Impossible).then_some(Cues {
+                cues: (outcome != CueOutcome::Undecided).then_some(Cues {
                     pattern: 1.0,
                     colour: 9.0,
                 }),

@@ -10,14 +10,14 @@ use rand::rngs::StdRng;
 use reference::DocumentType;
 use serde_json::json;
 use service::attempt_detail::{
-    Detail, DocumentMeasures, FaceMeasures, FieldComparison, LivenessMeasures, Measures, PictureMeasures,
+    Detail, DocumentMeasures, FaceMeasures, FieldComparison, Measures, PassiveCueMeasures, PictureMeasures,
     RecordedLine,
 };
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
 use verification::evidence::{
     BarcodeFinding, Challenge, ComparedField, Comparison, Consistency, DocumentData, DocumentEvidence,
-    Evidence, FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureContent, PictureState,
+    Evidence, FaceMatch, MatchVerdict, MrzFinding, MrzRead, PassiveCue, PictureContent, PictureState,
     SelfieEvidence, SideEvidence, Source,
 };
 use verification::flow::Flow;
@@ -159,10 +159,10 @@ pub(super) fn evidence(rng: &mut StdRng, subject: &Subject, fault: Fault, today:
         selfie: Some(SelfieEvidence {
             state: PictureState::Processed,
             faces: 1,
-            liveness: if fault == Fault::NotLive {
-                Liveness::NotLive
+            passive_cue: if fault == Fault::NotLive {
+                PassiveCue::Attack
             } else {
-                Liveness::Live
+                PassiveCue::NoAttack
             },
             challenge: Challenge::Absent,
         }),
@@ -271,8 +271,8 @@ pub(super) fn detail(
         ]),
         seen: Measures {
             pictures,
-            liveness: evidence.selfie.map(|selfie| LivenessMeasures {
-                outcome: json!(if selfie.liveness == Liveness::Live {
+            passive_cue: evidence.selfie.map(|selfie| PassiveCueMeasures {
+                outcome: json!(if selfie.passive_cue == PassiveCue::NoAttack {
                     "live"
                 } else {
                     "not_live"

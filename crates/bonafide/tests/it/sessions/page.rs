@@ -110,8 +110,7 @@ async fn the_log_holds_no_token() {
     }
 }
 
-/// A `liveness` Flow requires a passed challenge from a page (2105). With a key, the passive check alone
-/// applies.
+/// A `liveness` Flow requires a passed challenge from a page (2105). With a key, only the passive cue counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_liveness_flow_wants_its_challenge_from_a_page() {
     let account = Account::demo(Backend::Sqlite, &[]).await;

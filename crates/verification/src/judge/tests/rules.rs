@@ -8,7 +8,7 @@ use super::*;
 #[test]
 fn the_first_in_order_is_the_code_and_all_are_listed() {
     let judgement = judge_types(&[Passport], |e, i| {
-        set_selfie(e, |s| s.liveness = Liveness::NotLive);
+        set_selfie(e, |s| s.passive_cue = PassiveCue::Attack);
         set_match(e, 10.0, MatchVerdict::NoMatch);
         i.already_registered = true;
         set_mrz(e, |m| {
@@ -246,7 +246,7 @@ fn proven_by_quality_liveness_and_match_alone() {
     assert!(proven(|e, _| e.screening.matched = true), "a sanctions hit");
     assert!(!proven(|e, _| set_match(e, 70.0, MatchVerdict::BelowThreshold)));
     assert!(!proven(
-        |e, _| set_selfie(e, |s| s.liveness = Liveness::Inconclusive)
+        |e, _| set_selfie(e, |s| s.passive_cue = PassiveCue::Undecided)
     ));
     assert!(!proven(
         |e, _| set_selfie(e, |s| s.state = PictureState::Unprocessable)

@@ -1,10 +1,9 @@
-//! Presentation attack detection (PAD) from one picture, without a neural network. It checks whether the
-//! picture looks like a picture of a picture. The cues are periodic patterns (moiré, pixel grids, halftone)
-//! and missing colour.
+//! The passive cue: whether one picture looks like a picture of a picture, by periodic patterns (moiré, pixel grids,
+//! halftone) and missing colour, without a neural network. It proves no life: clean prints and good screens pass it.
+//! Only the challenge is presentation attack detection (PAD).
 //!
-//! The check is limited, and its outcomes reflect that. `not_live` needs a cue that real faces practically
-//! never have, and doubtful cases are `impossible`. It does not replace an active challenge: a clean
-//! recapture passes it.
+//! Its outcomes keep their names in data formats: `live`, `not_live` and `impossible`. `not_live` needs a pattern that
+//! real faces practically never have.
 
 use std::borrow::Cow;
 
@@ -16,21 +15,23 @@ use crate::spectrum::{PATCH, mean_power, peak};
 
 /// The three outcomes in ISO/IEC 30107-3 terms: bona fide, attack, and no decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LivenessOutcome {
+pub enum CueOutcome {
     /// No evidence of an attack.
-    Live,
+    #[serde(rename = "live")]
+    NoAttack,
     /// A picture of a picture (2104).
-    NotLive,
-    /// The check cannot decide (2105).
-    Impossible,
+    #[serde(rename = "not_live")]
+    Attack,
+    /// It cannot be decided (2105).
+    #[serde(rename = "impossible")]
+    Undecided,
 }
 
-/// The result of the liveness check.
+/// What one picture says for or against a living person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Liveness {
-    /// The outcome of the check.
-    pub outcome: LivenessOutcome,
+pub struct PassiveCue {
+    /// The outcome.
+    pub outcome: CueOutcome,
     /// From 0 (attack) to 1 (no evidence of an attack). This is not a probability.
     pub score: f32,
     /// Why the outcome is not `live`: `moire`, `suspicious-pattern`, `no-colour`, `no-face`, `several-faces`,
@@ -69,7 +70,7 @@ pub struct Cues {
     pub colour: f32,
 }
 
-/// The reasons of [`Liveness::reasons`].
+/// The reasons of [`PassiveCue::reasons`].
 const REASONS: [&str; 7] = [
     "moire",
     "suspicious-pattern",
@@ -80,7 +81,7 @@ const REASONS: [&str; 7] = [
     "poor-quality",
 ];
 
-impl Liveness {
+impl PassiveCue {
     /// Whether this crate can produce this result: known reasons and finite measures. Results from another
     /// process may contain anything.
     pub fn is_plausible(&self) -> bool {
@@ -92,9 +93,9 @@ impl Liveness {
     }
 }
 
-pub(crate) fn check(picture: &Picture, reading: &FaceReading) -> Liveness {
-    let impossible = |reason: &'static str| Liveness {
-        outcome: LivenessOutcome::Impossible,
+pub(crate) fn check(picture: &Picture, reading: &FaceReading) -> PassiveCue {
+    let impossible = |reason: &'static str| PassiveCue {
+        outcome: CueOutcome::Undecided,
         score: 0.5,
         reasons: vec![reason.into()],
         cues: None,
@@ -116,21 +117,21 @@ pub(crate) fn check(picture: &Picture, reading: &FaceReading) -> Liveness {
 }
 
 /// Decides the outcome from the cues.
-fn judge(cues: &Cues) -> Liveness {
+fn judge(cues: &Cues) -> PassiveCue {
     let reason = if cues.pattern >= PATTERN_NOT_LIVE {
-        Some((LivenessOutcome::NotLive, "moire"))
+        Some((CueOutcome::Attack, "moire"))
     } else if cues.pattern >= PATTERN_DOUBTFUL {
-        Some((LivenessOutcome::Impossible, "suspicious-pattern"))
+        Some((CueOutcome::Undecided, "suspicious-pattern"))
     } else if cues.colour < MIN_COLOUR {
-        Some((LivenessOutcome::Impossible, "no-colour"))
+        Some((CueOutcome::Undecided, "no-colour"))
     } else {
         None
     };
     let pattern = ((cues.pattern - 2.0) / (PATTERN_NOT_LIVE - 2.0)).clamp(0.0, 1.0);
-    let (outcome, reasons) = reason.map_or((LivenessOutcome::Live, vec![]), |(outcome, why)| {
+    let (outcome, reasons) = reason.map_or((CueOutcome::NoAttack, vec![]), |(outcome, why)| {
         (outcome, vec![why.into()])
     });
-    Liveness {
+    PassiveCue {
         outcome,
         score: 1.0 - pattern,
         reasons,
@@ -191,7 +192,7 @@ mod tests {
                     pattern: 2.5,
                     colour: 40.0,
                 },
-                LivenessOutcome::Live,
+                CueOutcome::NoAttack,
                 None,
             ),
             (
@@ -199,7 +200,7 @@ mod tests {
                     pattern: PATTERN_DOUBTFUL,
                     colour: 40.0,
                 },
-                LivenessOutcome::Impossible,
+                CueOutcome::Undecided,
                 Some("suspicious-pattern"),
             ),
             (
@@ -207,7 +208,7 @@ mod tests {
                     pattern: PATTERN_NOT_LIVE,
                     colour: 40.0,
                 },
-                LivenessOutcome::NotLive,
+                CueOutcome::Attack,
                 Some("moire"),
             ),
             (
@@ -215,15 +216,15 @@ mod tests {
                     pattern: 2.5,
                     colour: 0.5,
                 },
-                LivenessOutcome::Impossible,
+                CueOutcome::Undecided,
                 Some("no-colour"),
             ),
         ];
         for (cues, outcome, reason) in cases {
-            let liveness = judge(&cues);
-            assert_eq!(liveness.outcome, outcome);
-            assert_eq!(liveness.reasons.first().map(|found| &**found), reason);
-            assert!((0.0..=1.0).contains(&liveness.score));
+            let cue = judge(&cues);
+            assert_eq!(cue.outcome, outcome);
+            assert_eq!(cue.reasons.first().map(|found| &**found), reason);
+            assert!((0.0..=1.0).contains(&cue.score));
         }
     }
 
@@ -232,7 +233,7 @@ mod tests {
         let liveness = check(&Picture::filled(64, 64, [90; 3]), &FaceReading::default());
         assert_eq!(
             (liveness.outcome, liveness.reasons),
-            (LivenessOutcome::Impossible, vec!["no-face".into()])
+            (CueOutcome::Undecided, vec!["no-face".into()])
         );
     }
 }
