@@ -32,7 +32,7 @@ test-again: ## The same, with every test again
 	rm -rf target/tested
 	scripts/test
 
-test-all: ## Checks with tools or time that `make test` does not need: every screen, pages on SQLite, generated clients
+test-all: ## Checks with tools or time that `make test` does not need: every screen, more tests on SQLite, generated clients
 	scripts/test-all
 
 check: ## The quick part of `make test`: documentation, formatting and lints
