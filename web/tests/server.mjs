@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
-const program = process.env.BONAFIDE_PROGRAM ?? join(root, "target/debug/bonafide");
+export const program = process.env.BONAFIDE_PROGRAM ?? join(root, "target/debug/bonafide");
 export const specimensFolder = join(root, "specimens");
 
 /** @typedef {{name: string, expect: string, fields: Record<string, string>, files: Record<string, string>, flow: string}} Specimen */

@@ -4,6 +4,7 @@
 //! The films are rendered by the crate `films`, not taken by a camera. Nobody of the people whom it reports was used to
 //! choose a threshold, if the thresholds were chosen with `--half choose`.
 
+mod camera;
 mod outcomes;
 mod people;
 mod session;
@@ -68,6 +69,9 @@ pub(super) struct Challenge {
     /// Write each film's runs to this file as a line of JSON when it was played.
     #[arg(long)]
     runs: Option<PathBuf>,
+    /// Be the camera of another program, which says on standard input what its page shows, instead of playing the films.
+    #[arg(long, conflicts_with_all = ["threads", "details", "det", "runs"])]
+    camera: bool,
     #[command(flatten)]
     models: ModelsArg,
 }
@@ -117,6 +121,10 @@ impl Challenge {
             return Err(Unusable(text.into()).into());
         }
         let tasks = self.tasks(people.len(), &kinds);
+        if self.camera {
+            self.film(&people, &tasks, std::io::stdin().lock(), std::io::stdout().lock())?;
+            return Ok(Report::new());
+        }
         let shown = self.play_all(&engine, &people, &tasks)?;
         let (honest, attacks): (Vec<Shown>, Vec<Shown>) =
             shown.into_iter().partition(|shown| shown.kind.is_none());
@@ -223,22 +231,12 @@ impl Challenge {
 
     /// Plays a film: a living person again after a failure, and any film again if a run counted for nothing.
     fn show(&self, engine: &FaceEngine, people: &[Photograph], task: Task) -> anyhow::Result<Shown> {
-        let photograph = people.get(task.person).context("there is no such person")?;
-        let other = &people[(task.person + 1 + task.seed as usize % (people.len() - 1)) % people.len()];
-        let cast = Cast {
-            person: self.renderer.head(photograph, task.person as u64),
-            other: self.renderer.head(other, task.person as u64 + 1_000),
-        };
         let mut runs: Vec<Played> = Vec::new();
         let (mut failed, mut void) = (0, 0);
         while failed < if task.kind.is_none() { TRIES } else { 1 } && void <= MOST_VOID {
-            let seed = task.seed.wrapping_add(runs.len() as u64);
-            let room = Room::drawn(FRAME_SIZE[0], FRAME_SIZE[1], task.seed);
-            let mut film = match task.kind {
-                None => Film::live(&cast.person, room, seed),
-                Some(kind) => Film::attack(kind, &cast, room, seed),
-            };
-            let played = play(engine, &mut film, seed ^ 0x5e55)?;
+            let run = runs.len() as u64;
+            let mut film = self.begin(people, task, run)?;
+            let played = play(engine, &mut film, task.seed.wrapping_add(run) ^ 0x5e55)?;
             match played.end {
                 verification::challenge::End::Failed(_) => failed += 1,
                 verification::challenge::End::Void(_) => void += 1,
@@ -252,6 +250,24 @@ impl Challenge {
         Ok(Shown {
             kind: task.kind.map(Attack::as_str),
             runs,
+        })
+    }
+}
+
+impl Challenge {
+    /// The film of a task. Further runs differ in what chance decides.
+    fn begin(&self, people: &[Photograph], task: Task, run: u64) -> anyhow::Result<Film> {
+        let photograph = people.get(task.person).context("there is no such person")?;
+        let other = &people[(task.person + 1 + task.seed as usize % (people.len() - 1)) % people.len()];
+        let cast = Cast {
+            person: self.renderer.head(photograph, task.person as u64),
+            other: self.renderer.head(other, task.person as u64 + 1_000),
+        };
+        let seed = task.seed.wrapping_add(run);
+        let room = Room::drawn(FRAME_SIZE[0], FRAME_SIZE[1], task.seed);
+        Ok(match task.kind {
+            None => Film::live(&cast.person, room, seed),
+            Some(kind) => Film::attack(kind, &cast, room, seed),
         })
     }
 }

@@ -252,7 +252,8 @@ fn movement(movement: Move) -> films::Move {
     }
 }
 
-fn shown(shown: Shown) -> films::Shown {
+/// What the page shows, for the crate `films`.
+pub(super) fn shown(shown: Shown) -> films::Shown {
     match shown {
         Shown::Look => films::Shown::Look,
         Shown::Flash(colour) => films::Shown::Flash(colour.light()),
@@ -263,7 +264,8 @@ fn shown(shown: Shown) -> films::Shown {
     }
 }
 
-fn hint(hint: Hint) -> Option<films::Hint> {
+/// The hint, if a person before the camera can follow it.
+pub(super) fn hint(hint: Hint) -> Option<films::Hint> {
     match hint {
         Hint::NoFace | Hint::OneFace | Hint::TooDark => None,
         Hint::Closer => Some(films::Hint::Closer),
