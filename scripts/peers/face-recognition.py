@@ -1,8 +1,9 @@
-"""Embeds the pictures whose paths are read from standard input. crates/bonafide/src/cli/eval/peer.rs has the form.
+"""Embeds the pictures whose paths are read from standard input. crates/bonafide/src/cli/eval/peer.rs has the format.
 
-It uses the package's defaults: the HOG detector, the small landmark model, no jitter, and 0.6 as the threshold. The
-detector enlarges a picture once by default; here it enlarges small ones until they are 160 pixels wide, because it finds
-no face below 80 pixels. In a picture with several faces the largest counts, as in Bonafide.
+Except for enlargement, it uses the package's defaults: the HOG detector, the small landmark model, no jitter, and 0.6
+as the threshold. By default, the detector doubles a picture once. Here it doubles a small one until its shorter side
+has 160 pixels or more, because it finds no face below 80. If a picture has several faces, the largest counts, as in
+Bonafide.
 """
 
 import json

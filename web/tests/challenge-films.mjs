@@ -1,10 +1,10 @@
 /**
- * Puts rendered people and attacks before the liveness challenge of a real server in real Chromium, and prints how each
+ * Shows rendered people and attacks to the liveness challenge of a real server in real Chromium, and prints how each
  * ended. Further arguments choose the films, as for `bonafide eval challenge`, whose results should agree:
  *
  *   node web/tests/challenge-films.mjs --people FOLDER --honest 20 --attacks 40 --seed 1
  *
- * A living person has two tries, an attack has one. A run that counts for nothing is repeated twice.
+ * A living person has two tries, an attack has one. A run that counts for nothing is repeated, at most twice.
  */
 
 import { newVisitor, startBrowser } from "./browser.mjs";
@@ -43,7 +43,7 @@ try {
 
 /** @typedef {{state: string, reason?: string, seconds: number}} End */
 
-/** Shows a film until it passed, or has no try left. @param {number} number @param {number} tries @returns {Promise<End[]>} */
+/** Shows a film until it passes or has no tries left. @param {number} number @param {number} tries @returns {Promise<End[]>} */
 async function show(number, tries) {
   const { context, page, open } = await newVisitor(browser);
   /** @type {End[]} */

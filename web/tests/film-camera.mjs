@@ -1,5 +1,5 @@
 /**
- * The films of `bonafide eval challenge --camera` before the camera of a page: rendered people who follow the challenge,
+ * Replaces a page's camera with the films of `bonafide eval challenge --camera`: rendered people who follow the challenge,
  * and attacks.
  */
 
@@ -108,7 +108,7 @@ function install({ width, height, interval }) {
 /* c8 ignore stop */
 
 /**
- * Puts a film before the camera of a page. `run()` is the number of the try.
+ * Replaces a page's camera with a film. `run()` is the number of the try.
  * @param {Page} page @param {Films} films @param {number} film @param {() => number} run
  */
 export async function before(page, films, film, run) {

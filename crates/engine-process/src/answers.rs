@@ -112,7 +112,7 @@ pub enum Stage {
     Read,
     /// Finding and embedding faces.
     Faces,
-    /// The passive cue: a picture of a picture.
+    /// Measuring the passive cue.
     PassiveCue,
 }
 

@@ -1,7 +1,7 @@
 //! The engine process: the only place where uploaded files are decoded and read.
 //!
 //! The server starts `bonafide engine-worker` and sends it one file after another. The worker decodes, reads
-//! documents, finds and embeds faces and takes passive cues, behind the walls of the crate `sandbox`, and returns
+//! documents, finds and embeds faces and measures the passive cue, behind the walls of the crate `sandbox`, and returns
 //! readings, or a new JPEG for reviewers. It measures the frames of films in the same way.
 //!
 //! [`worker`] is the child's side, [`EngineWorkers`] the parent's. The parent trusts the child no more than the

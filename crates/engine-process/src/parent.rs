@@ -143,7 +143,7 @@ impl EngineWorkers {
         self.start_one_more();
     }
 
-    /// Finds the faces of a selfie and takes the passive cue. Blocks.
+    /// Finds the faces of a selfie and measures the passive cue. Blocks.
     ///
     /// # Errors
     /// The outer error is no fault of the file, the inner one is.

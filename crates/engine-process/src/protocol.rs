@@ -60,7 +60,7 @@ pub enum Task {
         /// JPEG quality, 1–100.
         quality: u8,
     },
-    /// Find and embed its faces as a selfie's, and take the passive cue.
+    /// Find and embed its faces as a selfie's, and measure the passive cue.
     Selfie,
     /// Read it as one side of a document.
     Document {

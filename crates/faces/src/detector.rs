@@ -122,7 +122,7 @@ impl<'a> Search<'a> {
         self.detect(self.overview.rotated(quarter_turns), &[Pane::whole(window)])
     }
 
-    /// Detects faces in four views of the whole picture at half the size of [`Search::frame`], which are joined to one
+    /// Detects faces in four views of the whole picture at half the size of [`Search::frame`], which are joined into one
     /// input: turned clockwise by one, two and three quarters, and upright with the margin `margin`.
     pub(crate) fn other_frames(&self, margin: f32) -> Result<Vec<Detection>, FaceError> {
         let half = SIZE / 2;

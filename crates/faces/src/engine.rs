@@ -30,10 +30,10 @@ const WIDER_MARGINS: [f32; 2] = [1.2, 2.0];
 const RECIPE: char = 'r';
 /// A face with at least this score is plain to see.
 const PLAIN_SCORE: f32 = 0.8;
-/// Its least side in a selfie, as a share of the picture's longer side. The smallest face that is significant beside it
-/// is then found in the same window.
+/// The least side of a plain face in a selfie, as a share of the picture's longer side. The smallest face that is
+/// significant beside it is then found in the same window.
 const PLAIN_SIDE_SELFIE: f32 = MIN_DETECTABLE_SIDE / BACKGROUND_SIDE;
-/// Its least side in a document.
+/// The least side of a plain face in a document, as the same share.
 const PLAIN_SIDE_DOCUMENT: f32 = 0.1;
 /// Sides of tiles as shares of the picture's shorter side.
 const TILES: [f32; 2] = [0.7, 0.45];
@@ -197,9 +197,9 @@ fn is_plain(face: &Detection, least: f32) -> bool {
     face.score >= PLAIN_SCORE && face.side >= least && quarter_turns(face.angle) == 0
 }
 
-/// The candidates for faces in a picture with a face that is plain to see. Only faces that can be significant beside it
-/// are searched. In a document, turned faces are searched at half the size, because a second person's face may be turned
-/// otherwise than the portrait.
+/// The candidates for faces in a picture with a plain face. The search covers only faces that can be significant beside
+/// it. A document is also searched for turned faces, at half the size, because a second person's face may have another
+/// orientation than the portrait.
 fn beside_plain_face(
     search: &Search<'_>,
     kind: PictureKind,

@@ -1,9 +1,9 @@
-//! The passive cue: whether one picture looks like a picture of a picture, by periodic patterns (moiré, pixel grids,
-//! halftone) and missing colour, without a neural network. It proves no life: clean prints and good screens pass it.
-//! Only the challenge is presentation attack detection (PAD).
+//! The passive cue: whether one picture looks like a picture of a picture. It uses periodic patterns (moiré, pixel
+//! grids, halftone) and missing colour, without a neural network. It does not prove that a living person is present:
+//! most clean prints and some screens pass it. The challenge is the defence against presentation attacks (PAD).
 //!
-//! Its outcomes keep their names in data formats: `live`, `not_live` and `impossible`. `not_live` needs a pattern that
-//! real faces practically never have.
+//! Data formats still call the outcomes `live`, `not_live` and `impossible`. `not_live` needs a pattern that real faces
+//! practically never have; doubtful cases are `impossible`.
 
 use std::borrow::Cow;
 
@@ -22,12 +22,12 @@ pub enum CueOutcome {
     /// A picture of a picture (2104).
     #[serde(rename = "not_live")]
     Attack,
-    /// It cannot be decided (2105).
+    /// The picture does not allow a decision (2105).
     #[serde(rename = "impossible")]
     Undecided,
 }
 
-/// What one picture says for or against a living person.
+/// The passive cue of one picture.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PassiveCue {
     /// The outcome.

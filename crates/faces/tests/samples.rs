@@ -177,7 +177,7 @@ fn a_ghost_portrait_does_not_count_and_a_second_person_does() {
     }
 }
 
-/// A document lies on its side beside the face of another person.
+/// A second person's face counts in each of four orientations beside an upright portrait.
 #[test]
 fn a_second_person_in_another_orientation_counts() {
     let photograph = sample("sample6");
@@ -193,7 +193,7 @@ fn a_second_person_in_another_orientation_counts() {
     }
 }
 
-/// The cost of a picture is that of the models' runs, which a face that is plain to see shortens.
+/// A plain face saves runs of the detector, which make up much of the cost of a picture.
 #[test]
 fn a_plain_face_needs_few_runs_of_the_detector() {
     let models = Arc::new(Models::open(&models_dir(), 1).expect("the models open"));

@@ -200,8 +200,8 @@ pub struct SelfieEvidence {
     pub challenge: Challenge,
 }
 
-/// Whether the selfie looks like a picture of a picture. A cue, not a proof of life: clean prints and good screens pass
-/// it.
+/// Whether the selfie looks like a picture of a picture. A cue, not proof that a person is present: most
+/// clean prints pass it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassiveCue {
     /// No sign of an attack.

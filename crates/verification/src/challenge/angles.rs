@@ -10,7 +10,7 @@ use super::plan::Move;
 pub(super) struct Limits {
     /// From here the person has begun to move.
     pub(super) onset: f32,
-    /// From here a frame shows the depth of the face, and whose face it is while turned.
+    /// From here a frame counts as turned: its depth is measured, and its comparison proves the turned face.
     pub(super) turned: f32,
     /// From here the move is held.
     pub(super) least: f32,

@@ -166,11 +166,11 @@ pub struct Plan {
 /// Moves and codes in reserve.
 const SPARE_MOVES: usize = 8;
 const SPARE_CODES: usize = 6;
-/// One plan in so many has four moves; the others have three.
+/// One plan in this many has four moves; the others have three.
 const FOUR_MOVES_ONE_IN: u32 = 8;
-/// A move is asked for after up to so many milliseconds.
+/// The random delay before a move's instruction is shorter than this (ms).
 const DELAY_MS: u32 = 160;
-/// A head holds still for at least the first number of milliseconds, and for up to the second more.
+/// How long a move is held: at least the first value, plus a random time below the second (ms).
 const HOLD_MS: (i64, u32) = (80, 150);
 
 impl Plan {

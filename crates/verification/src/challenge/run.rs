@@ -84,7 +84,7 @@ struct Attempted {
     peak: f32,
     fastest: f32,
     distance: Option<f32>,
-    /// How far along the move a face was compared, in degrees.
+    /// The largest angle along the move at which the face was compared, in degrees.
     compared_along: f32,
     relief: Vec<f32>,
 }
@@ -241,7 +241,7 @@ impl Run {
             }
             Stage::Flash(_) => (false, false),
             Stage::Ready(_) => (!self.is_followed, !self.is_compared),
-            // A comparison on the way spares the person the wait for it while holding.
+            // A comparison during the turn saves the person from waiting for it while holding.
             Stage::Turn(index) => (false, self.was_under_way(index) && !self.compared_turned(index)),
             Stage::Hold(index) => (false, !self.compared_turned(index)),
             // The first frame that looks straight ahead can already be the reference of the next move.

@@ -69,7 +69,7 @@ pub(super) struct Challenge {
     /// Write each film's runs to this file as a line of JSON when it was played.
     #[arg(long)]
     runs: Option<PathBuf>,
-    /// Be the camera of another program, which says on standard input what its page shows, instead of playing the films.
+    /// Render frames for another program, which reports on standard input what its page shows; play no films.
     #[arg(long, conflicts_with_all = ["threads", "details", "det", "runs"])]
     camera: bool,
     #[command(flatten)]

@@ -33,7 +33,7 @@ pub(super) struct Faces {
     /// Keep the pictures of printed portraits in this folder.
     #[arg(long, requires = "portraits")]
     keep: Option<PathBuf>,
-    /// Let this program embed the same pictures, and measure both on the same pairs.
+    /// Also embed the pictures with this program, and measure both engines on the same pairs.
     #[arg(long, value_name = "PROGRAM", requires = "folder")]
     beside: Option<PathBuf>,
     /// Write the DET curves of all comparisons to this SVG file.

@@ -56,7 +56,7 @@ impl Peer {
             let path = std::path::absolute(picture)?;
             let path = path.to_str().filter(|path| !path.contains('\n')).ok_or_else(|| {
                 failed(format!(
-                    "rename {}: it takes paths in UTF-8 on one line",
+                    "rename {}: a path must be UTF-8 on one line",
                     picture.display()
                 ))
             })?;
@@ -79,7 +79,7 @@ impl Peer {
     fn read(written: &str, pictures: usize) -> Result<Self, String> {
         let mut lines = written.lines();
         let heading: Heading = serde_json::from_str(lines.next().unwrap_or_default())
-            .map_err(|error| format!("its first line names no name and threshold: {error}"))?;
+            .map_err(|error| format!("its first line must be an object with name and threshold: {error}"))?;
         let mut peer = Self {
             name: heading.name,
             threshold: heading.threshold,
@@ -247,7 +247,11 @@ mod tests {
         assert_eq!(peer.processor, Duration::from_millis(4));
 
         for (written, pictures, why) in [
-            (String::new(), 0, "its first line names no name and threshold"),
+            (
+                String::new(),
+                0,
+                "its first line must be an object with name and threshold",
+            ),
             (good.clone(), 3, "it answered for 2 of 3 pictures"),
             (good.clone(), 1, "it answered for 2 of 1 pictures"),
             (format!("{good}\n{{}}"), 3, "line 4: missing field `processorMs`"),
@@ -312,7 +316,10 @@ mod tests {
         for (program, why) in [
             ("/nonexistent/program", "it cannot be started"),
             ("/bin/false", "it ended with exit status: 1"),
-            ("/bin/cat", "its first line names no name and threshold"),
+            (
+                "/bin/cat",
+                "its first line must be an object with name and threshold",
+            ),
         ] {
             let error = Peer::embed(Path::new(program), &pictures).err().unwrap();
             assert!(

@@ -25,7 +25,7 @@ struct Behaviour {
     wrong_way: bool,
     light: Light,
     distance: f32,
-    /// From so many degrees away from rest, another face is seen.
+    /// From this angle away from rest (degrees), the camera sees another face.
     another_from: f32,
     faces: u32,
     change: f32,

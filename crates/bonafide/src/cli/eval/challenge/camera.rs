@@ -1,13 +1,14 @@
-//! `bonafide eval challenge --camera`: the films as the camera of another program, such as a browser under test. It
-//! decides nothing and measures nothing.
+//! `bonafide eval challenge --camera`: renders the films as the camera of another program, such as a browser under test.
+//! It judges and measures nothing.
 //!
-//! Each line of standard input is a JSON object, and each answer a length (four bytes, big-endian) with so many bytes:
+//! Each line of standard input is a JSON object. Each answer is a length (four bytes, big-endian), followed by that many
+//! bytes:
 //!
-//! - `{"film": 3, "run": 0}` begins a film from the start and is answered with JSON: `person`, and `kind` or null. The
-//!   films are those that are played without `--camera`, counted from 0: first the people, then the attacks. The answer
-//!   after the last film is empty.
-//! - `{"at": 1234, "show": "turn_left", "move": "turn_left", "colour": null, "hint": null}` says what the page shows at
-//!   this millisecond of the film, in the words of the session's endpoints. It is answered with the frame as a JPEG.
+//! - `{"film": 3, "run": 0}` begins a film. The answer is JSON with `person`, and `kind` or null. The films are the ones
+//!   that play without `--camera`, counted from 0: first the people, then the attacks. After the last film, the answer
+//!   is empty.
+//! - `{"at": 1234, "show": "turn_left", "move": "turn_left", "colour": null, "hint": null}` reports what the page shows
+//!   at this millisecond of the film, in the words of the session's endpoints. The answer is the frame as a JPEG.
 
 use std::io::{BufRead, Write};
 
@@ -70,7 +71,7 @@ impl Challenge {
             let unusable = |why: String| Unusable(format!("line {}: {why}", place + 1));
             let order = serde_json::from_str(&line?).map_err(|error| {
                 unusable(format!(
-                    "name a film with its run, or what the page shows: {error}"
+                    "expected an object with film and run, or with at and show: {error}"
                 ))
             })?;
             let answer = match order {
@@ -88,9 +89,12 @@ impl Challenge {
                     let film = film
                         .as_mut()
                         .ok_or_else(|| unusable("begin a film first".into()))?;
-                    let what = view
-                        .shown()
-                        .ok_or_else(|| unusable(format!("the page never shows `{}` like this", view.show)))?;
+                    let what = view.shown().ok_or_else(|| {
+                        unusable(format!(
+                            "show: `{}` is unknown, or does not fit move or colour",
+                            view.show
+                        ))
+                    })?;
                     film.show(view.at, shown(what), view.hint.and_then(hint));
                     imaging::encode_jpeg(&film.frame(view.at), QUALITY)
                         .ok_or_else(|| unusable("the frame cannot be encoded".into()))?
