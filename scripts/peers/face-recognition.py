@@ -12,12 +12,15 @@ import sys
 import time
 
 import face_recognition
+import numpy
+from PIL import Image, ImageOps
 
 
 def embedding(path):
     try:
-        picture = face_recognition.load_image_file(path)
-    except OSError:
+        # The package's own function leaves phone pictures on their side.
+        picture = numpy.array(ImageOps.exif_transpose(Image.open(path)).convert("RGB"))
+    except (OSError, Image.DecompressionBombError):
         return None
     doublings = max(1, math.ceil(math.log2(160 / min(picture.shape[:2]))))
     faces = face_recognition.face_locations(picture, doublings)

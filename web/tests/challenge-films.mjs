@@ -56,18 +56,26 @@ async function show(number, tries) {
     if (!response.url().includes("/challenge")) return;
     const answer = await response.json().catch(() => null);
     if (answer?.state === "running") since ||= Date.now();
-    if (!["passed", "review", "failed", "void"].includes(answer?.state)) return;
+    // The same end again, to a repeated request, is no new one.
+    if (since === 0 || !["passed", "review", "failed", "void"].includes(answer?.state)) return;
     const { state, reason } = answer;
-    ends.push({ state, reason, seconds: since ? (Date.now() - since) / 1000 : 0 });
-    since = 0;
-    const failed = ends.filter((end) => end.state === "failed").length;
-    const isOver = state === "passed" || state === "review" || failed >= tries || ends.length - failed > MOST_VOID;
-    if (isOver) finish();
+    note({ state, reason, seconds: (Date.now() - since) / 1000 });
   });
+  /** @param {End} end */
+  function note(end) {
+    ends.push(end);
+    since = 0;
+    const failed = ends.filter(({ state }) => state === "failed").length;
+    if (end.state === "passed" || end.state === "review" || failed >= tries || ends.length - failed > MOST_VOID) finish();
+  }
   await open(await server.link(await server.flow({ ...documentsFlow({ liveness: true }), settings: { reviewPolicy: "on_match" } }), `film-${number}`));
   const me = person(page, await specimen("pass-passport"));
   const walk = (async () => {
-    while ((await me.to("outcome", "end", "selfie-stopped")) === "selfie-stopped") await me.button("page.retry").click();
+    for (let known = 0; (await me.to("outcome", "end", "selfie-stopped")) === "selfie-stopped"; known = ends.length) {
+      // The page itself ends a run when its connection is slow or broken.
+      if (ends.length === known) note({ state: "void", reason: "page", seconds: 0 });
+      await me.button("page.retry").click();
+    }
   })();
   await Promise.race([finished, walk]);
   walk.catch(() => {});

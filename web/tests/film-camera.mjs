@@ -14,21 +14,31 @@ import { join } from "node:path";
 export function startFilms(args) {
   const child = spawn(program, ["eval", "challenge", "--camera", "--models", join(root, "models"), ...args], { stdio: ["pipe", "pipe", "inherit"] });
   let received = Buffer.alloc(0);
-  /** @type {((answer: Buffer) => void)[]} */
+  /** @type {{resolve: (answer: Buffer) => void, reject: (error: Error) => void}[]} */
   const waiting = [];
+  /** @type {Error | null} */
+  let failure = null;
+  /** @param {Error} error */
+  const fail = (error) => {
+    failure ??= error;
+    for (const { reject } of waiting.splice(0)) reject(failure);
+  };
+  child.on("error", fail);
+  child.stdin.on("error", fail);
+  child.on("exit", (code) => fail(new Error(`the program that renders films ended with ${code}`)));
   child.stdout.on("data", (/** @type {Buffer} */ chunk) => {
     received = Buffer.concat([received, chunk]);
     while (received.length >= 4 && received.length >= 4 + received.readUInt32BE(0)) {
       const end = 4 + received.readUInt32BE(0);
-      waiting.shift()?.(received.subarray(4, end));
+      waiting.shift()?.resolve(received.subarray(4, end));
       received = received.subarray(end);
     }
   });
   /** @param {object} order @returns {Promise<Buffer>} */
   const answer = (order) =>
     new Promise((resolve, reject) => {
-      if (child.exitCode !== null) return reject(new Error("the films have ended"));
-      waiting.push(resolve);
+      if (failure) return reject(failure);
+      waiting.push({ resolve, reject });
       child.stdin.write(JSON.stringify(order) + "\n");
     });
   return {

@@ -77,7 +77,7 @@ fn main() {
         together += analysed;
         if kind == PictureKind::Selfie {
             let checked = median(|| drop(engine.passive_cue(picture, &reading)));
-            println!("  liveness             {checked:6.1} ms");
+            println!("  passive cue          {checked:6.1} ms");
             together += checked;
         }
     }

@@ -182,15 +182,12 @@ impl<'a> Search<'a> {
     }
 
     fn detect_in_window(&self, window: Window) -> Result<Vec<Detection>, FaceError> {
-        let mut view = window.cut(&self.small);
-        if self.restores {
-            view = restored(&view);
-        }
-        self.detect(view, &[Pane::whole(window)])
+        self.detect(window.cut(&self.small), &[Pane::whole(window)])
     }
 
     /// Runs the detector on an input that consists of `panes`.
     fn detect(&self, view: Picture, panes: &[Pane]) -> Result<Vec<Detection>, FaceError> {
+        let view = if self.restores { restored(&view) } else { view };
         let data: Vec<f32> = view
             .pixels
             .iter()

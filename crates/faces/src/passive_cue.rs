@@ -230,9 +230,9 @@ mod tests {
 
     #[test]
     fn without_a_face_nothing_can_be_told() {
-        let liveness = check(&Picture::filled(64, 64, [90; 3]), &FaceReading::default());
+        let cue = check(&Picture::filled(64, 64, [90; 3]), &FaceReading::default());
         assert_eq!(
-            (liveness.outcome, liveness.reasons),
+            (cue.outcome, cue.reasons),
             (CueOutcome::Undecided, vec!["no-face".into()])
         );
     }

@@ -10,7 +10,7 @@ use super::plan::Move;
 pub(super) struct Limits {
     /// From here the person has begun to move.
     pub(super) onset: f32,
-    /// From here a frame counts as turned: its depth is measured, and its comparison proves the turned face.
+    /// From here a frame shows the depth of the face.
     pub(super) turned: f32,
     /// From here the move is held.
     pub(super) least: f32,
@@ -22,6 +22,18 @@ pub(super) struct Limits {
     pub(super) across: f32,
     /// Within this the person looks straight ahead again.
     pub(super) straight: f32,
+}
+
+impl Limits {
+    /// How far a held move may leave its range.
+    pub(super) fn leeway(&self) -> f32 {
+        (self.least - self.onset) / 3.0
+    }
+
+    /// Down to here a move that has begun to be held is still held.
+    pub(super) fn held(&self) -> f32 {
+        self.least - self.leeway()
+    }
 }
 
 const TURN: Limits = Limits {

@@ -169,9 +169,9 @@ const SPARE_CODES: usize = 6;
 /// One plan in this many has four moves; the others have three.
 const FOUR_MOVES_ONE_IN: u32 = 8;
 /// The random delay before a move's instruction is shorter than this (ms).
-const DELAY_MS: u32 = 160;
+const DELAY_MS: u32 = 110;
 /// How long a move is held: at least the first value, plus a random time below the second (ms).
-const HOLD_MS: (i64, u32) = (80, 150);
+const HOLD_MS: (i64, u32) = (80, 110);
 
 impl Plan {
     /// Draws a plan.

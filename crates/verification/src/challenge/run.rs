@@ -84,7 +84,9 @@ struct Attempted {
     peak: f32,
     fastest: f32,
     distance: Option<f32>,
-    /// The largest angle along the move at which the face was compared, in degrees.
+    /// The largest angle along the move at which the face was compared since it left its resting pose, in degrees. The
+    /// default is for states of servers before this field: the face is compared again.
+    #[serde(default)]
     compared_along: f32,
     relief: Vec<f32>,
 }
@@ -241,9 +243,10 @@ impl Run {
             }
             Stage::Flash(_) => (false, false),
             Stage::Ready(_) => (!self.is_followed, !self.is_compared),
-            // A comparison during the turn saves the person from waiting for it while holding.
-            Stage::Turn(index) => (false, self.was_under_way(index) && !self.compared_turned(index)),
-            Stage::Hold(index) => (false, !self.compared_turned(index)),
+            // Each body is compared, so that no other head takes over. A comparison before the hold saves the person
+            // from waiting for it.
+            Stage::Turn(index) => (false, self.was_under_way(index)),
+            Stage::Hold(_) => (false, true),
             // The first frame that looks straight ahead can already be the reference of the next move.
             Stage::Back(_) => (true, !self.is_compared && self.was_nearly_straight()),
         };
@@ -319,10 +322,10 @@ impl Run {
         self.before.zip(self.at_hand(index)).is_some_and(along)
     }
 
-    /// Whether the face was compared while it was turned in this move.
+    /// Whether the face was compared in this move, at an angle at which it can be held.
     fn compared_turned(&self, index: usize) -> bool {
         self.at_hand(index)
-            .is_some_and(|(planned, _)| self.attempted.compared_along >= limits(planned.movement).turned)
+            .is_some_and(|(planned, _)| self.attempted.compared_along >= limits(planned.movement).held())
     }
 
     /// Notes when the present instruction was sent.

@@ -219,8 +219,13 @@ impl Faces {
             curves.push((name, compared.genuine, compared.impostor));
         }
         if self.portraits {
-            let temporary = tempfile::tempdir()?;
-            let folder = self.keep.as_deref().unwrap_or(temporary.path());
+            // The other program reads the portraits from files.
+            let temporary = match &beside {
+                Some(_) if self.keep.is_none() => Some(tempfile::tempdir()?),
+                _ => None,
+            };
+            let kept = temporary.as_ref().map(tempfile::TempDir::path);
+            let folder = self.keep.as_deref().or(kept);
             for print in Print::ALL {
                 let beside = beside.as_ref();
                 curves.extend(compare_portraits(
@@ -248,15 +253,15 @@ impl Faces {
     }
 }
 
-/// Compares every picture's printed portrait with the person's other pictures and with those of other people. The
-/// portraits are kept in the folder.
+/// Compares every picture's printed portrait with the person's other pictures and with those of other people. If there
+/// is a folder, the portraits are kept in it.
 ///
 /// An honest person is refused if the portrait has no usable face, or is beyond the default threshold.
 fn compare_portraits(
     engine: &FaceEngine,
     photographs: &[Photograph],
     print: Print,
-    folder: &Path,
+    folder: Option<&Path>,
     beside: Option<&Beside<'_>>,
     report: &mut Report,
 ) -> anyhow::Result<Vec<Distances>> {
@@ -272,9 +277,12 @@ fn compare_portraits(
         honest += of_person;
         let picture = imaging::decode(&std::fs::read(&shown.file)?, &Limits::default())?.picture;
         let document = portraits::photographed(&picture, &shown.face, print, number as u64)?;
-        let file = folder.join(format!("{number:04}-{}.jpg", print.as_str()));
-        std::fs::write(&file, &document).with_context(|| format!("{} cannot be written", file.display()))?;
-        files.push(file);
+        if let Some(folder) = folder {
+            let file = folder.join(format!("{number:04}-{}.jpg", print.as_str()));
+            std::fs::write(&file, &document)
+                .with_context(|| format!("{} cannot be written", file.display()))?;
+            files.push(file);
+        }
         let document = imaging::decode(&document, &Limits::default())?.picture;
         let reading = engine.analyse(&document, PictureKind::Document)?;
         let portrait = reading.main().filter(|face| face.is_usable());

@@ -59,6 +59,10 @@ pub(super) fn run(command: EvalCommand) -> anyhow::Result<()> {
         Engine::Sanctions(sanctions) => sanctions.measure(),
         Engine::Scores(scores) => scores.measure(),
     }?;
+    // The camera of another program has written its frames.
+    if report.is_empty() {
+        return Ok(());
+    }
     if command.json {
         return print_line(&Value::Object(report).to_string());
     }

@@ -176,6 +176,9 @@ impl Run {
             return self.repeat(Repeat::Own(Failure::TooSlow, Hint::More), at_ms);
         }
         self.attempted.peak = self.attempted.peak.max(along);
+        if along < limits.onset {
+            self.attempted.compared_along = 0.0;
+        }
         self.note_relief(planned, along, face);
         if along >= limits.least && along <= limits.most {
             self.hint = None;
@@ -191,8 +194,7 @@ impl Run {
         let limits = limits(planned.movement);
         let (along, _) = rest.angles(planned.movement, face);
         self.attempted.peak = self.attempted.peak.max(along);
-        let leeway = (limits.least - limits.onset) / 3.0;
-        if along < limits.least - leeway || along > limits.most + leeway {
+        if along < limits.held() || along > limits.most + limits.leeway() {
             self.hint = Some(if along > limits.most {
                 Hint::Less
             } else {

@@ -27,6 +27,8 @@ struct Behaviour {
     distance: f32,
     /// From this angle away from rest (degrees), the camera sees another face.
     another_from: f32,
+    /// First turns this far with the own face, returns, and turns with another one (degrees; 0: doesn't).
+    feint: f32,
     faces: u32,
     change: f32,
     /// Frames per second.
@@ -53,6 +55,7 @@ const HONEST: Behaviour = Behaviour {
     light: Light::Screen,
     distance: 0.5,
     another_from: 90.0,
+    feint: 0.0,
     faces: 1,
     change: 1.0,
     rate: 12,
@@ -67,6 +70,9 @@ struct Person {
     target: (f32, f32),
     /// What is to be done, and when.
     pending: Option<(i64, (f32, f32))>,
+    /// The move after a feint, and whether another head is before the camera.
+    after_feint: Option<(f32, f32)>,
+    is_another: bool,
     seen: u16,
 }
 
@@ -83,6 +89,16 @@ impl Person {
             Shown::Hold(_) => return,
             _ => (0.0, 0.0),
         };
+        self.is_another = false;
+        if self.behaviour.feint > 0.0 && matches!(instruction.shown, Shown::Do(_)) {
+            let share = self.behaviour.feint / self.behaviour.peak;
+            self.after_feint = Some(target);
+            self.pending = Some((
+                now + self.behaviour.reaction_ms,
+                (target.0 * share, target.1 * share),
+            ));
+            return;
+        }
         self.pending = Some((now + self.behaviour.reaction_ms, target));
     }
 
@@ -92,6 +108,14 @@ impl Person {
         {
             self.target = target;
             self.pending = None;
+        }
+        if (self.yaw, self.pitch) == self.target && self.after_feint.is_some() && self.pending.is_none() {
+            if self.target == (0.0, 0.0) {
+                self.target = self.after_feint.take().unwrap_or_default();
+                self.is_another = true;
+            } else {
+                self.target = (0.0, 0.0);
+            }
         }
         let speed = self.behaviour.speed;
         self.yaw += (self.target.0 - self.yaw).clamp(-speed, speed);
@@ -144,6 +168,8 @@ fn play(kind: Kind, seed: u64, behaviour: &Behaviour) -> (Option<End>, Run) {
         pitch: 0.0,
         target: (0.0, 0.0),
         pending: None,
+        after_feint: None,
+        is_another: false,
         seen: 0,
     };
     let mut number = 1;
@@ -158,12 +184,14 @@ fn play(kind: Kind, seed: u64, behaviour: &Behaviour) -> (Option<End>, Run) {
             body.push(person.frame(number, now, shown));
             number += 1;
         }
-        if run.request().embed & 1 == 1
-            && let Some(face) = body[0].face.as_mut()
-        {
-            let turned = person.yaw.abs().max(person.pitch.abs() * 2.0);
+        let wish = run.request().embed;
+        for (place, frame) in body.iter_mut().enumerate() {
+            let Some(face) = frame.face.as_mut().filter(|_| wish >> place & 1 == 1) else {
+                continue;
+            };
+            let turned = (face.yaw - 2.0).abs().max((face.pitch + 3.0).abs() * 2.0);
             face.distance = Some(match compared {
-                true if turned >= behaviour.another_from => 1.6,
+                true if person.is_another || turned >= behaviour.another_from => 1.6,
                 true => behaviour.distance,
                 false => 0.0,
             });
@@ -206,17 +234,36 @@ fn a_person_who_follows_passes_within_seconds() {
 
 #[test]
 fn another_face_that_only_turns_never_passes() {
-    for seed in 0..200 {
+    for seed in 0..60 {
         for speed in [3.0, 5.0, 7.0] {
-            let swap = Behaviour {
-                another_from: 12.0,
+            for another_from in [12.0, 14.0, 16.0, 17.9] {
+                let swap = Behaviour {
+                    another_from,
+                    speed,
+                    ..HONEST
+                };
+                let (end, _) = play(Kind::Turns, seed, &swap);
+                let expected = Some(End::Failed(Failure::AnotherFace));
+                assert_eq!(end, expected, "{seed}, {speed}, {another_from}");
+            }
+            let feint = Behaviour {
+                feint: 15.0,
                 speed,
                 ..HONEST
             };
-            let (end, _) = play(Kind::Turns, seed, &swap);
-            assert_eq!(end, Some(End::Failed(Failure::AnotherFace)), "{seed}, {speed}");
+            let (end, _) = play(Kind::Turns, seed, &feint);
+            assert!(matches!(end, Some(End::Failed(_))), "{seed}, {speed}: {end:?}");
         }
     }
+}
+
+#[test]
+fn a_state_of_a_server_before_comparisons_had_angles_is_read() {
+    let run = Run::new(Plan::random(Kind::Turns, &mut generator(3)), 0);
+    let mut state = serde_json::to_value(&run).unwrap();
+    let attempted = state["attempted"].as_object_mut().unwrap();
+    assert!(attempted.remove("compared_along").is_some());
+    assert_eq!(serde_json::from_value::<Run>(state).unwrap(), run);
 }
 
 #[test]
