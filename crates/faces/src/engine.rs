@@ -199,8 +199,7 @@ fn is_plain(face: &Detection, least: f32) -> bool {
 
 /// The candidates for faces in a picture with a plain face. The search covers only faces that can be significant beside
 /// it. A document is also searched for turned faces, at half the size, because a second person's face may have another
-/// orientation than the portrait. There, a turned face below
-/// 0.16 of the longer side is not found.
+/// orientation than the portrait; a turned face below 0.16 of the picture's longer side is not found.
 fn beside_plain_face(
     search: &Search<'_>,
     kind: PictureKind,

@@ -252,9 +252,7 @@ impl Challenge {
             runs,
         })
     }
-}
 
-impl Challenge {
     /// The film of a task. Further runs differ in what chance decides.
     fn begin(&self, people: &[Photograph], task: Task, run: u64) -> anyhow::Result<Film> {
         let photograph = people.get(task.person).context("there is no such person")?;

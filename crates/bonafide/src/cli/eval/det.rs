@@ -40,7 +40,9 @@ const BOTTOM: f64 = 48.0;
 const EDGE: f64 = 20.0;
 /// The lowest rates shown, as powers of ten: of false matches, and of false non-matches.
 const LOWEST: (f64, f64) = (-5.0, -4.0);
-const COLOURS: [&str; 6] = ["#1b6ec2", "#c2571b", "#2a8a4a", "#8a2a7a", "#6b6b6b", "#b08a00"];
+const COLOURS: [&str; 8] = [
+    "#1b6ec2", "#c2571b", "#2a8a4a", "#8a2a7a", "#6b6b6b", "#b08a00", "#0a8f8f", "#d0307a",
+];
 
 /// Writes the drawing of these curves to a file.
 ///
