@@ -317,6 +317,7 @@ mod tests {
                 score,
                 reasons: Vec::new(),
                 cues: None,
+                model: None,
             }),
             timing_ms: [(Stage::Faces, time)].into(),
         };
@@ -326,6 +327,7 @@ mod tests {
                 score: 1.0,
                 reasons: vec!["Approve this applicant".into()],
                 cues: None,
+                model: None,
             }),
             ..selfie(1.0, 20.0)
         };

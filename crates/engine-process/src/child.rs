@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use sandbox::{WallState, Walls};
 
-use crate::limits::{GRACE, MAX_WEAR, PATIENCE, RESIDENT, START};
-use crate::protocol::{self, Answer, Greeting, ProtocolError, Request};
+use inference::own::Selection;
+
+use crate::limits::{GRACE, MAX_WEAR, OWN_MODEL, PATIENCE, RESIDENT, START};
+use crate::protocol::{self, Answer, Greeting, LoadedModels, ProtocolError, Request};
 use crate::settings::{Engines, Settings};
 
 /// How often the watchdog looks for a caller that has gone.
@@ -45,8 +47,8 @@ pub(crate) struct Worker {
     stdout: ChildStdout,
     /// How much the worker has done; see [`MAX_WEAR`].
     wear: u32,
-    /// The version that its greeting named.
-    face_model: String,
+    /// The models that its greeting named.
+    models: LoadedModels,
 }
 
 /// Starts a worker without models, and returns the state of its walls.
@@ -70,12 +72,19 @@ pub(crate) fn never() -> CallerGone {
 }
 
 impl Worker {
-    /// Starts a worker and waits until it has loaded the models.
-    pub(crate) fn start(settings: &Settings, gone: &CallerGone) -> Result<(Self, Engines), StartError> {
+    /// Starts a worker and waits until it has loaded the models, with the own models of a selection.
+    pub(crate) fn start(
+        settings: &Settings,
+        selection: &Selection,
+        gone: &CallerGone,
+    ) -> Result<(Self, Engines), StartError> {
         let mut command = Command::new(&settings.program);
         command.arg("engine-worker");
         if let Some(models) = &settings.models {
             command.arg("--models").arg(models);
+        }
+        if let Some(pad) = &selection.pad {
+            command.arg("--pad").arg(pad);
         }
         if settings.weak_sandbox {
             command.arg("--weak-sandbox");
@@ -91,15 +100,16 @@ impl Worker {
                     StartError::Broken(format!("an engine worker ended before it was ready{end}"))
                 }
             })?;
-        let Greeting { walls, face_model } = greeting;
+        let Greeting { walls, models } = greeting;
         if let (Some(missing), false) = (walls.missing_required().next(), settings.weak_sandbox) {
             return Err(StartError::Broken(format!(
                 "a wall around the engine workers is missing ({missing}); to accept the risk, use `--weak-sandbox`"
             )));
         }
-        worker.face_model = face_model.map_err(StartError::Broken)?;
+        worker.models = models.map_err(StartError::Broken)?;
         let engines = Engines {
-            face_model: worker.face_model.clone(),
+            face_model: worker.models.face_model.clone(),
+            models: worker.models.versions.clone(),
             missing_walls: walls.missing().map(WallState::to_string).collect(),
         };
         Ok((worker, engines))
@@ -122,7 +132,7 @@ impl Worker {
             stdin,
             stdout,
             wear: 0,
-            face_model: String::new(),
+            models: LoadedModels::default(),
         })
     }
 
@@ -134,7 +144,7 @@ impl Worker {
         gone: &CallerGone,
     ) -> Result<Answer, WorkerError> {
         self.wear += request.task.wear();
-        let face_model = self.face_model.clone();
+        let face_model = self.models.face_model.clone();
         let within = request.limits.time + request.task.reading() * PATIENCE + GRACE;
         self.guarded(within, gone, |stdin, stdout| {
             protocol::write_request(stdin, request, file)?;
@@ -145,8 +155,9 @@ impl Worker {
     /// Whether the worker should be replaced: it has worked on many files, or keeps much memory.
     pub(crate) fn is_worn(&self) -> bool {
         let resident = self.child.as_ref().and_then(|child| resident_bytes(child.id()));
+        let most = RESIDENT.saturating_add(self.models.own_bytes.saturating_mul(OWN_MODEL));
         // One that has not worked yet has the memory that every worker has.
-        self.wear >= MAX_WEAR || (self.wear > 0 && resident.is_none_or(|bytes| bytes > RESIDENT))
+        self.wear >= MAX_WEAR || (self.wear > 0 && resident.is_none_or(|bytes| bytes > most))
     }
 
     fn guarded<T>(
@@ -261,8 +272,11 @@ mod tests {
             wall,
             fault: Some("no".into()),
         }]);
-        let face_model = Ok("0123456789ab".into());
-        protocol::write_greeting(&mut greeting, &Greeting { walls, face_model }).unwrap();
+        let models = Ok(LoadedModels {
+            face_model: "0123456789ab".into(),
+            ..LoadedModels::default()
+        });
+        protocol::write_greeting(&mut greeting, &Greeting { walls, models }).unwrap();
         std::fs::write(folder.join("greeting"), greeting).unwrap();
         let program = folder.join("program");
         let script = format!("#!/bin/sh\ncat {}/greeting\nexec sleep 600\n", folder.display());
@@ -283,7 +297,8 @@ mod tests {
     fn a_worker_without_a_required_wall_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let settings = without_wall(folder.path(), sandbox::Wall::SystemCalls);
-        let Err(StartError::Broken(reason)) = Worker::start(&settings, &never()) else {
+        let Err(StartError::Broken(reason)) = Worker::start(&settings, &Selection::default(), &never())
+        else {
             panic!("it was used")
         };
         assert!(
@@ -294,13 +309,13 @@ mod tests {
             weak_sandbox: true,
             ..settings
         };
-        let Ok((_, engines)) = Worker::start(&weak, &never()) else {
+        let Ok((_, engines)) = Worker::start(&weak, &Selection::default(), &never()) else {
             panic!("the operator accepted it")
         };
         assert_eq!(engines.missing_walls, ["system calls: no"]);
         let settings = without_wall(folder.path(), sandbox::Wall::Network);
         assert!(
-            Worker::start(&settings, &never()).is_ok(),
+            Worker::start(&settings, &Selection::default(), &never()).is_ok(),
             "not every kernel has it"
         );
     }

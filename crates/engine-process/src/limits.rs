@@ -28,5 +28,7 @@ pub(crate) const MAX_WEAR: u32 = 50 * FILE_WEAR;
 pub(crate) const FILE_WEAR: u32 = 8;
 /// The wear by the frames of one call. A person's film takes up to 60 calls, and a new worker has to load the models.
 pub(crate) const FILM_WEAR: u32 = 1;
-/// A worker is replaced when it keeps more memory than this after a file, in bytes.
+/// A worker is replaced when it keeps more memory than this after a file, in bytes, and what own models take.
 pub(crate) const RESIDENT: u64 = 340 << 20;
+/// The memory of an own model, in sizes of its file: its weights as read, as arranged for the processor, and buffers.
+pub(crate) const OWN_MODEL: u64 = 3;

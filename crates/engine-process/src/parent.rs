@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use documents::ReadHints;
 use imaging::{DecodeError, Limits};
+use inference::own::{OwnFolder, Selection};
 use rustix::process::Signal;
 use thiserror::Error;
 
@@ -52,6 +53,9 @@ struct EngineStatus {
     tried: Option<Instant>,
     /// Workers that start, wait or work.
     workers: usize,
+    /// The own models of the first worker that started. All later ones get the same, because attempts of one process
+    /// must not be decided by different models.
+    selection: Option<Selection>,
 }
 
 /// The engine workers of a process. Clones share them.
@@ -345,7 +349,10 @@ impl EngineWorkers {
         if gone() {
             return Err(EngineError::Abandoned);
         }
-        let started = Worker::start(&self.0.settings, gone);
+        let started = self.selection().and_then(|selection| {
+            let (worker, engines) = Worker::start(&self.0.settings, &selection, gone)?;
+            Ok((worker, engines, selection))
+        });
         let mut status = self.0.status();
         let worker = match started {
             Err(StartError::Abandoned) => return Err(EngineError::Abandoned),
@@ -357,7 +364,8 @@ impl EngineWorkers {
                 }
                 Err(EngineError::Unavailable(reason))
             }
-            Ok((worker, engines)) => {
+            Ok((worker, engines, selection)) => {
+                status.selection.get_or_insert(selection);
                 status.last = Some(Ok(engines));
                 Ok(PooledWorker { worker, _slot: slot })
             }
@@ -365,6 +373,19 @@ impl EngineWorkers {
         drop(status);
         self.0.changed.notify_all();
         worker
+    }
+
+    /// The own models that a worker gets: those of the workers before it, else those in use.
+    fn selection(&self) -> Result<Selection, StartError> {
+        if let Some(selection) = &self.0.status().selection {
+            return Ok(selection.clone());
+        }
+        let Some(models) = inference::find_models_dir(self.0.settings.models.as_deref()) else {
+            return Ok(Selection::default());
+        };
+        OwnFolder::of(&models)
+            .selection()
+            .map_err(|error| StartError::Broken(format!("the models cannot be used: {error}")))
     }
 
     /// Starts a worker in the background for the next file, if there are too few.

@@ -4,6 +4,7 @@
 //! file: a length and its bytes. The worker begins with a [`Greeting`]. Both sides check every length before
 //! they allocate memory.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
 
@@ -44,8 +45,19 @@ pub enum ProtocolError {
 pub(crate) struct Greeting {
     /// The walls around the worker.
     pub walls: Walls,
-    /// The version of the model that embeds faces, or why the models cannot be used.
-    pub face_model: Result<String, String>,
+    /// The models, or why they cannot be used.
+    pub models: Result<LoadedModels, String>,
+}
+
+/// The models of a worker.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LoadedModels {
+    /// The version of the model that embeds faces.
+    pub face_model: String,
+    /// The versions of all models, by name.
+    pub versions: BTreeMap<String, String>,
+    /// The sizes of the files of own models, together.
+    pub own_bytes: u64,
 }
 
 /// What to do with a file.

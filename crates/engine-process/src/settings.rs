@@ -1,5 +1,6 @@
 //! How a server starts its engine workers, and what it knows about them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ pub struct Settings {
 pub struct Engines {
     /// The version of the model that embeds faces.
     pub face_model: String,
+    /// The versions of all models by name; see [`inference::Models::versions`].
+    pub models: BTreeMap<String, String>,
     /// Every wall that is not up around the workers, as `NAME: REASON`.
     pub missing_walls: Vec<String>,
 }

@@ -15,6 +15,7 @@ use documents::{DocumentEngine, ReadHints};
 use faces::{FaceEngine, FaceReading, FilmRequest, PictureKind, Track};
 use imaging::{DecodeError, Decoded, Format, Limits, Picture, encode_jpeg, sniff};
 use inference::Models;
+use inference::own::{OwnModel, Selection};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -24,7 +25,7 @@ use sandbox::{Plan, Walls};
 use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage, Timings};
 use crate::film::{FRAME_SIDE, FilmDecodeError, Filmed, unpacked};
 use crate::limits::MEMORY;
-use crate::protocol::{self, Answer, Greeting, ProtocolError, Request, Task};
+use crate::protocol::{self, Answer, Greeting, LoadedModels, ProtocolError, Request, Task};
 
 /// What the kernel says about the processor.
 const PROCESSOR: [&str; 2] = ["/proc/cpuinfo", "/sys/devices/system/cpu"];
@@ -34,6 +35,8 @@ const PROCESSOR: [&str; 2] = ["/proc/cpuinfo", "/sys/devices/system/cpu"];
 pub struct Options {
     /// The folder of the models; searched for if it is not given.
     pub models: Option<PathBuf>,
+    /// The own models.
+    pub selection: Selection,
     /// Work even if a required wall is missing.
     pub weak_sandbox: bool,
 }
@@ -54,12 +57,12 @@ pub fn run(options: &Options) -> io::Result<()> {
         memory: MEMORY,
         readable,
     });
-    let engines = Engines::load(folder.as_deref());
+    let engines = Engines::load(folder.as_deref(), &options.selection);
     end_with_parent()?;
     walls.close();
     let greeting = Greeting {
-        face_model: match &engines {
-            Ok(engines) => Ok(engines.faces.embedding_version().to_owned()),
+        models: match &engines {
+            Ok(engines) => Ok(engines.models.clone()),
             Err(reason) => Err(reason.clone()),
         },
         walls,
@@ -85,7 +88,7 @@ pub fn check_walls() -> io::Result<()> {
     walls.close();
     let greeting = Greeting {
         walls,
-        face_model: Err("no model was asked for".into()),
+        models: Err("no model was asked for".into()),
     };
     protocol::write_greeting(&mut io::stdout().lock(), &greeting).map_err(io::Error::other)
 }
@@ -93,19 +96,27 @@ pub fn check_walls() -> io::Result<()> {
 struct Engines {
     documents: DocumentEngine,
     faces: FaceEngine,
+    models: LoadedModels,
 }
 
 impl Engines {
-    fn load(folder: Option<&Path>) -> Result<Self, String> {
+    fn load(folder: Option<&Path>, selection: &Selection) -> Result<Self, String> {
         let folder = folder.ok_or(
             "no model folder found in BONAFIDE_MODELS, next to the program or at ./models; `make models` downloads the models",
         )?;
         let load = || -> Result<Self, Box<dyn std::error::Error>> {
-            let models = Arc::new(Models::open(folder, 1)?);
+            let models = Arc::new(Models::open_with(folder, 1, selection)?);
             models.warm_up()?;
+            let faces = FaceEngine::new(Arc::clone(&models));
+            faces.check_own_models()?;
             Ok(Engines {
-                documents: DocumentEngine::new(Arc::clone(&models))?,
-                faces: FaceEngine::new(models),
+                models: LoadedModels {
+                    face_model: faces.embedding_version().to_owned(),
+                    versions: models.versions(),
+                    own_bytes: models.pad().map_or(0, OwnModel::bytes),
+                },
+                documents: DocumentEngine::new(models)?,
+                faces,
             })
         };
         load().map_err(|error| format!("the models cannot be used: {error}"))
@@ -191,7 +202,9 @@ impl Engines {
         let passive_cue = faces
             .main()
             .is_some()
-            .then(|| clock.time(Stage::PassiveCue, || self.faces.passive_cue(picture, &faces)));
+            .then(|| clock.time(Stage::PassiveCue, || self.faces.passive_cue(picture, &faces)))
+            .transpose()
+            .map_err(|_| Stage::PassiveCue)?;
         Ok(Answer::Selfie(Box::new(SelfiePicture {
             info: PictureInfo::of(decoded),
             faces,

@@ -106,7 +106,8 @@ pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
     .to_string()
 }
 
-/// Answers `{"file"}` with `{"file", "error", "outcome", "score", "reasons", "timingMs"}`.
+/// Answers `{"file"}` with `{"file", "error", "outcome", "score", "reasons", "model", "timingMs"}`. `model` is the
+/// score of the operator's own model, or null.
 pub fn check_liveness_line(engine: &FaceEngine, line: &str) -> String {
     let answer = |file: Value, result: Result<Value, Failure>, timing: Value| {
         let (cue, error) = split(result, json!({}));
@@ -116,12 +117,13 @@ pub fn check_liveness_line(engine: &FaceEngine, line: &str) -> String {
             "outcome": cue["outcome"],
             "score": cue["score"],
             "reasons": cue.get("reasons").cloned().unwrap_or_else(|| json!([])),
+            "model": cue["model"],
             "timingMs": timing,
         })
     };
     one_file(line, answer, |file, clock| {
         let (picture, reading) = read(engine, file, clock)?;
-        let cue = clock.time("liveness", || engine.passive_cue(&picture, &reading));
+        let cue = clock.time("liveness", || engine.passive_cue(&picture, &reading))?;
         Ok(json!(cue))
     })
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use imaging::Picture;
-use inference::{ModelName, Models};
+use inference::own::OwnModel;
+use inference::{ModelError, ModelName, Models};
 
 use crate::align::dlib_chip;
 use crate::detector::{Detection, MIN_DETECTABLE_SIDE, Search, suppress_duplicates};
@@ -11,6 +12,7 @@ use crate::embedder::embed;
 use crate::error::FaceError;
 use crate::kind::PictureKind;
 use crate::mesh::{MIN_FACE_PROBABILITY, Mesh};
+use crate::pad_model::{self, PAD_RECIPE, PadScore};
 use crate::passive_cue::{self, PassiveCue};
 use crate::quality::{self, FaceMeasurements, Light};
 use crate::reading::{Eyes, Face, FaceReading};
@@ -89,9 +91,59 @@ impl FaceEngine {
         Ok(FaceReading { faces })
     }
 
-    /// Whether the picture's main face looks like a picture of a picture.
-    pub fn passive_cue(&self, picture: &Picture, reading: &FaceReading) -> PassiveCue {
-        passive_cue::check(picture, reading)
+    /// Whether the picture's main face looks like a picture of a picture, also to the operator's own model that is in
+    /// use.
+    ///
+    /// # Errors
+    /// Fails if the own model does not run, or has no calibration that counts.
+    pub fn passive_cue(&self, picture: &Picture, reading: &FaceReading) -> Result<PassiveCue, FaceError> {
+        let cue = passive_cue::check(picture, reading);
+        let Some((model, face)) = self.models.pad().zip(pad_model::suitable(reading)) else {
+            return Ok(cue);
+        };
+        let calibration = model.calibration(PAD_RECIPE).map_err(ModelError::Own)?;
+        Ok(cue.with_model(PadScore {
+            model: model.declaration().name.clone(),
+            version: model.version().to_owned(),
+            score: pad_model::score(model, picture, face)?,
+            attack_below: calibration.attack_below,
+        }))
+    }
+
+    /// The score of an own model that need not be in use, for its calibration; `None` without one significant face of
+    /// good quality.
+    ///
+    /// # Errors
+    /// Fails if the model does not run.
+    pub fn pad_score(
+        &self,
+        model: &OwnModel,
+        picture: &Picture,
+        reading: &FaceReading,
+    ) -> Result<Option<f32>, FaceError> {
+        pad_model::suitable(reading)
+            .map(|face| pad_model::score(model, picture, face))
+            .transpose()
+    }
+
+    /// Runs the golden tests of an own model.
+    ///
+    /// # Errors
+    /// Fails if it does not run, or gives a picture another score than declared.
+    pub fn check_golden(&self, model: &OwnModel) -> Result<(), FaceError> {
+        pad_model::check_golden(model, |picture| self.analyse(picture, PictureKind::Selfie))
+    }
+
+    /// Checks that the own models in use may decide: their calibration counts, and their golden tests pass.
+    ///
+    /// # Errors
+    /// Fails if one may not.
+    pub fn check_own_models(&self) -> Result<(), FaceError> {
+        let Some(model) = self.models.pad() else {
+            return Ok(());
+        };
+        model.calibration(PAD_RECIPE).map_err(ModelError::Own)?;
+        self.check_golden(model)
     }
 
     /// Finds the faces of a picture, each once, largest first. A face that is plain to see shortens the search. If the

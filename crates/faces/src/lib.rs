@@ -6,7 +6,7 @@
 //! - [`distance`] compares two embeddings. [`similarity`] converts the distance to a calibrated scale of
 //!   0–100, and [`MatchVerdict`] divides that scale into match, review and no match.
 //! - [`FaceEngine::film`] measures the frames of a film: poses, colours, and depth by followed pixels.
-//! - [`FaceEngine::liveness`] checks for signs of a picture of a picture.
+//! - [`FaceEngine::passive_cue`] checks for signs of a picture of a picture, also with an operator's own model.
 //! - [`FaceIndex`] finds a face among millions, exactly.
 //!
 //! This crate never decides about a person; `verification` does. It never estimates age, sex or origin,
@@ -24,6 +24,7 @@ mod film;
 mod index;
 mod kind;
 mod mesh;
+mod pad_model;
 mod passive_cue;
 mod quality;
 mod reading;
@@ -43,6 +44,7 @@ pub use film::{FilmFrame, FilmRequest, FilmedFace, Relief, Track};
 pub use index::{FaceIndex, Hit};
 pub use kind::PictureKind;
 pub use mesh::Pose;
+pub use pad_model::{PAD_RECIPE, PadScore};
 pub use passive_cue::{CueOutcome, Cues, PassiveCue};
 pub use quality::QualityIssue;
 pub use reading::{Eyes, Face, FaceReading};

@@ -1,5 +1,6 @@
 //! The passive cue: whether one picture looks like a picture of a picture. It uses periodic patterns (moiré, pixel
-//! grids, halftone) and missing colour, without a neural network. It does not prove that a living person is present:
+//! grids, halftone) and missing colour, without a neural network of our own. An operator's own model can add its score
+//! ([`crate::PadScore`]); it turns `live` and `impossible` into `not_live`, and never the other way. The cue does not prove that a living person is present:
 //! most clean prints and some screens pass it. The challenge is the defence against presentation attacks (PAD).
 //!
 //! Data formats still call the outcomes `live`, `not_live` and `impossible`. `not_live` needs a pattern that real faces
@@ -10,6 +11,7 @@ use std::borrow::Cow;
 use imaging::{Luma, Picture};
 use serde::{Deserialize, Serialize};
 
+use crate::pad_model::PadScore;
 use crate::reading::{Face, FaceReading};
 use crate::spectrum::{PATCH, mean_power, peak};
 
@@ -35,10 +37,12 @@ pub struct PassiveCue {
     /// From 0 (attack) to 1 (no evidence of an attack). This is not a probability.
     pub score: f32,
     /// Why the outcome is not `live`: `moire`, `suspicious-pattern`, `no-colour`, `no-face`, `several-faces`,
-    /// `face-too-small`, `poor-quality`.
+    /// `face-too-small`, `poor-quality`, `pad-model`.
     pub reasons: Vec<Cow<'static, str>>,
     /// The measurements; `None` if there was no suitable face.
     pub cues: Option<Cues>,
+    /// The score of the operator's own model; `None` if none is in use, or there was no suitable face.
+    pub model: Option<PadScore>,
 }
 
 /// From this pattern strength on, the outcome is `not_live`.
@@ -71,7 +75,7 @@ pub struct Cues {
 }
 
 /// The reasons of [`PassiveCue::reasons`].
-const REASONS: [&str; 7] = [
+const REASONS: [&str; 8] = [
     "moire",
     "suspicious-pattern",
     "no-colour",
@@ -79,7 +83,10 @@ const REASONS: [&str; 7] = [
     "several-faces",
     "face-too-small",
     "poor-quality",
+    PAD_MODEL,
 ];
+/// The reason if an own model calls it an attack.
+const PAD_MODEL: &str = "pad-model";
 
 impl PassiveCue {
     /// Whether this crate can produce this result: known reasons and finite measures. Results from another
@@ -89,7 +96,19 @@ impl PassiveCue {
             .cues
             .is_none_or(|cues| cues.pattern.is_finite() && cues.colour.is_finite());
         let reasons = self.reasons.iter().all(|reason| REASONS.contains(&&**reason));
-        cues && reasons && self.reasons.len() <= REASONS.len() && (0.0..=1.0).contains(&self.score)
+        let model = self.model.as_ref().is_none_or(PadScore::is_plausible);
+        cues && model && reasons && self.reasons.len() <= REASONS.len() && (0.0..=1.0).contains(&self.score)
+    }
+
+    /// The cue with the score of an own model.
+    pub(crate) fn with_model(mut self, score: PadScore) -> Self {
+        if score.is_attack() {
+            self.outcome = CueOutcome::Attack;
+            self.score = 0.0;
+            self.reasons.push(PAD_MODEL.into());
+        }
+        self.model = Some(score);
+        self
     }
 }
 
@@ -99,6 +118,7 @@ pub(crate) fn check(picture: &Picture, reading: &FaceReading) -> PassiveCue {
         score: 0.5,
         reasons: vec![reason.into()],
         cues: None,
+        model: None,
     };
     let mut significant = reading.significant();
     let Some(face) = significant.next() else {
@@ -136,6 +156,7 @@ fn judge(cues: &Cues) -> PassiveCue {
         score: 1.0 - pattern,
         reasons,
         cues: Some(*cues),
+        model: None,
     }
 }
 
@@ -225,6 +246,52 @@ mod tests {
             assert_eq!(cue.outcome, outcome);
             assert_eq!(cue.reasons.first().map(|found| &**found), reason);
             assert!((0.0..=1.0).contains(&cue.score));
+        }
+    }
+
+    #[test]
+    fn an_own_model_adds_an_attack_and_takes_none_away() {
+        let cues = |pattern| Cues {
+            pattern,
+            colour: 40.0,
+        };
+        let score = |score| PadScore {
+            model: "acme-pad".into(),
+            version: "0123456789ab".into(),
+            score,
+            attack_below: 0.5,
+        };
+        for (pattern, model, outcome, reasons) in [
+            (2.5, 0.9, CueOutcome::NoAttack, &[][..]),
+            (2.5, 0.1, CueOutcome::Attack, &["pad-model"]),
+            (
+                PATTERN_DOUBTFUL,
+                0.9,
+                CueOutcome::Undecided,
+                &["suspicious-pattern"],
+            ),
+            (
+                PATTERN_DOUBTFUL,
+                0.1,
+                CueOutcome::Attack,
+                &["suspicious-pattern", "pad-model"],
+            ),
+            (PATTERN_NOT_LIVE, 0.9, CueOutcome::Attack, &["moire"]),
+            (PATTERN_NOT_LIVE, 0.1, CueOutcome::Attack, &["moire", "pad-model"]),
+        ] {
+            let cue = judge(&cues(pattern)).with_model(score(model));
+            assert_eq!(
+                (cue.outcome, cue.reasons.as_slice()),
+                (
+                    outcome,
+                    &*reasons
+                        .iter()
+                        .map(|reason| Cow::from(*reason))
+                        .collect::<Vec<_>>()
+                )
+            );
+            assert!(cue.is_plausible());
+            assert_eq!(cue.model.map(|model| model.score), Some(model));
         }
     }
 

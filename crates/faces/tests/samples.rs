@@ -244,7 +244,10 @@ fn pictures_without_a_face_have_none() {
         for kind in [PictureKind::Selfie, PictureKind::Document] {
             let reading = analyse(&picture, kind);
             assert!(reading.faces.is_empty(), "{picture:?}");
-            assert_eq!(ENGINE.passive_cue(&picture, &reading).reasons, ["no-face"]);
+            assert_eq!(
+                ENGINE.passive_cue(&picture, &reading).unwrap().reasons,
+                ["no-face"]
+            );
         }
     }
 }
@@ -258,6 +261,7 @@ fn a_screens_grid_is_not_live_and_the_face_itself_is_not_called_an_attack() {
         let outcome = |picture: &Picture| {
             ENGINE
                 .passive_cue(picture, &analyse(picture, PictureKind::Selfie))
+                .unwrap()
                 .outcome
         };
         assert_ne!(outcome(&plain), CueOutcome::Attack);

@@ -1,5 +1,7 @@
 //! The models by name, with their inputs and outputs. Facts about a model are stated only here.
 
+use serde::{Deserialize, Serialize};
+
 /// A model of the catalogue, with its contract. `N` is a batch of any size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ModelName {
@@ -43,7 +45,8 @@ pub enum ModelName {
 }
 
 /// The order of a picture's dimensions in a tensor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Layout {
     /// Batch, height, width, channel.
     Nhwc,

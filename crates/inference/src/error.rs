@@ -45,7 +45,7 @@ pub enum ModelError {
     #[error("the model `{name}` does not load ({reason}): run `make models` again")]
     Load {
         /// The model.
-        name: &'static str,
+        name: String,
         /// The runtime's error.
         reason: String,
     },
@@ -53,10 +53,13 @@ pub enum ModelError {
     #[error("the model `{name}` does not take a tensor of shape {shape:?} ({reason})")]
     Input {
         /// The model.
-        name: &'static str,
+        name: String,
         /// The caller's shape.
         shape: Vec<usize>,
         /// The reason.
         reason: String,
     },
+    /// An operator's own model cannot be used.
+    #[error(transparent)]
+    Own(#[from] crate::own::OwnModelError),
 }

@@ -2,44 +2,62 @@
 //!
 //! Only this crate uses ONNX Runtime; engines pass numbers in and receive numbers. It never downloads a model
 //! (`xtask models` does that at set-up) and never reads a picture. It never runs a file whose hash differs
-//! from the manifest's.
+//! from the manifest's, or from the one that an operator declared ([`own`]).
 
 mod catalogue;
 mod error;
 mod folder;
 mod manifest;
+pub mod own;
 mod pool;
 mod runtime;
 mod tensor;
 
-use std::{path::Path, thread::available_parallelism};
+use std::{collections::BTreeMap, path::Path, thread::available_parallelism};
+
+use ort::environment::Environment;
 
 pub use catalogue::{Layout, ModelName};
 pub use error::ModelError;
 pub use folder::{MANIFEST, MODELS_VARIABLE, find_models_dir};
 pub use manifest::{Manifest, ManifestEntry, RUNTIME};
+use own::{ModelFiles, OwnFolder, OwnModel, Selection, Staged};
 use pool::Pool;
 pub use tensor::{Input, Tensor};
 
-/// Every model of the catalogue, checked against the manifest and shared by all threads of the process.
+/// Every model of the catalogue, checked against the manifest and shared by all threads of the process, and the
+/// operator's own models that are in use.
 ///
 /// Opening reads and hashes each file. A model's weights are loaded at its first use, or by
 /// [`Models::warm_up`].
 #[derive(Debug)]
 pub struct Models {
     pools: Vec<Pool>,
+    pad: Option<OwnModel>,
+    environment: &'static Environment,
+    threads: usize,
+    sessions: usize,
 }
 
 impl Models {
-    /// Checks the models in `dir` and loads the runtime.
+    /// Checks the models in `dir`, with the own models that are in use there, and loads the runtime.
+    ///
+    /// # Errors
+    /// As [`Models::open_with`].
+    pub fn open(dir: &Path, threads_per_run: usize) -> Result<Self, ModelError> {
+        let selection = OwnFolder::of(dir).selection()?;
+        Self::open_with(dir, threads_per_run, &selection)
+    }
+
+    /// Checks the models in `dir`, with the own models of a selection, and loads the runtime.
     ///
     /// One run uses `threads_per_run` threads (at least one). The number of concurrent runs of one model is
     /// the number of the machine's cores divided by that; further runs wait.
     ///
     /// # Errors
     /// Fails if the manifest or a file is missing, or a file differs from the one in the manifest. Also fails
-    /// if the runtime does not load. Each error states the solution.
-    pub fn open(dir: &Path, threads_per_run: usize) -> Result<Self, ModelError> {
+    /// if the runtime does not load, or a selected model cannot be used. Each error states the solution.
+    pub fn open_with(dir: &Path, threads_per_run: usize, selection: &Selection) -> Result<Self, ModelError> {
         let manifest = Manifest::read(dir)?;
         let environment = runtime::environment(&manifest.checked(dir, RUNTIME)?.path)?;
         let threads = threads_per_run.max(1);
@@ -48,10 +66,57 @@ impl Models {
             .into_iter()
             .map(|name| {
                 let file = manifest.checked(dir, name.as_str())?;
-                Ok(Pool::new(environment, name, file, threads, sessions))
+                Ok(Pool::new(
+                    environment,
+                    name.as_str().to_owned(),
+                    file,
+                    threads,
+                    sessions,
+                ))
             })
             .collect::<Result<_, ModelError>>()?;
-        Ok(Self { pools })
+        let mut models = Self {
+            pools,
+            pad: None,
+            environment,
+            threads,
+            sessions,
+        };
+        if let Some(name) = &selection.pad {
+            models.pad = Some(models.open_own(&OwnFolder::of(dir), name)?);
+        }
+        Ok(models)
+    }
+
+    /// Opens an own model that need not be in use or calibrated.
+    ///
+    /// # Errors
+    /// Fails if there is no such model, or its files are not the declared ones.
+    pub fn open_own(&self, folder: &OwnFolder, name: &str) -> Result<OwnModel, ModelError> {
+        self.opened(folder.files(name)?)
+    }
+
+    /// Opens an own model that is being added.
+    ///
+    /// # Errors
+    /// Fails if its file is not the declared one.
+    pub fn open_staged(&self, staged: &Staged) -> Result<OwnModel, ModelError> {
+        self.opened(staged.files()?)
+    }
+
+    fn opened(&self, files: ModelFiles) -> Result<OwnModel, ModelError> {
+        Ok(OwnModel::open(
+            files,
+            self.environment,
+            self.threads,
+            self.sessions,
+        )?)
+    }
+
+    /// The own model for presentation attack detection that is in use.
+    #[must_use]
+    pub fn pad(&self) -> Option<&OwnModel> {
+        self.pad.as_ref()
     }
 
     /// Loads every model and runs each once, so that the first request is as fast as later ones.
@@ -99,6 +164,20 @@ impl Models {
     #[must_use]
     pub fn version(&self, name: ModelName) -> &str {
         self.pool(name).version()
+    }
+
+    /// The versions of all models by name, of own models with their names: `pad` is `NAME@VERSION`.
+    #[must_use]
+    pub fn versions(&self) -> BTreeMap<String, String> {
+        let built_in = ModelName::ALL
+            .into_iter()
+            .map(|name| (name.as_str().to_owned(), self.version(name).to_owned()));
+        let own = self.pad.iter().map(|model| {
+            let declaration = model.declaration();
+            let version = format!("{}@{}", declaration.name, model.version());
+            (declaration.kind.as_str().to_owned(), version)
+        });
+        built_in.chain(own).collect()
     }
 
     /// The order of dimensions in a model's input.

@@ -88,17 +88,20 @@ impl Manifest {
             .ok_or_else(missing)?;
         // The loader would search for a bare name among system libraries, so the path is made absolute.
         let path = std::path::absolute(dir.join(&entry.file)).map_err(|_| missing())?;
-        let mut digest = Sha256::new();
-        File::open(&path)
-            .and_then(|mut file| io::copy(&mut file, &mut HashWriter(&mut digest)))
-            .map_err(|_| missing())?;
-        let sha256 = hex::encode(digest.finalize());
+        let sha256 = sha256_of(&path).map_err(|_| missing())?;
         if sha256 == entry.sha256 {
             Ok(CheckedFile { path, sha256 })
         } else {
             Err(ModelError::Changed { path })
         }
     }
+}
+
+/// SHA-256 of a file, hexadecimal.
+pub(crate) fn sha256_of(path: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    io::copy(&mut File::open(path)?, &mut HashWriter(&mut digest))?;
+    Ok(hex::encode(digest.finalize()))
 }
 
 struct HashWriter<'a>(&'a mut Sha256);

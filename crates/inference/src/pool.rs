@@ -13,12 +13,12 @@ use std::{
 
 use ort::{environment::Environment, session::Session, value::TensorRef};
 
-use crate::{Input, ModelError, ModelName, Tensor, manifest::CheckedFile, runtime};
+use crate::{Input, ModelError, Tensor, manifest::CheckedFile, runtime};
 
 #[derive(Debug)]
 pub(crate) struct Pool {
     environment: &'static Environment,
-    name: ModelName,
+    name: String,
     file: CheckedFile,
     threads: usize,
     limit: usize,
@@ -39,7 +39,7 @@ struct Sessions {
 impl Pool {
     pub(crate) fn new(
         environment: &'static Environment,
-        name: ModelName,
+        name: String,
         file: CheckedFile,
         threads: usize,
         limit: usize,
@@ -63,7 +63,7 @@ impl Pool {
 
     pub(crate) fn run(&self, input: Input<'_>) -> Result<Vec<Tensor>, ModelError> {
         let refused = |reason: String| ModelError::Input {
-            name: self.name.as_str(),
+            name: self.name.clone(),
             shape: input.shape.to_vec(),
             reason,
         };
@@ -140,7 +140,7 @@ impl Pool {
         let session =
             runtime::session(self.environment, &self.file.path, self.threads).map_err(|reason| {
                 ModelError::Load {
-                    name: self.name.as_str(),
+                    name: self.name.clone(),
                     reason,
                 }
             })?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use documents::reading::DocumentReading;
 use engine_process::PictureInfo;
-use faces::{Embedding, Face, FaceReading};
+use faces::{Embedding, Face, FaceReading, PadScore};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::attempts::Attempt;
@@ -206,6 +206,9 @@ pub struct Measures {
     pub match_threshold: f32,
     /// The similarity from which, up to the match threshold, a person reviews the attempt.
     pub review_threshold: f32,
+    /// The versions of the models that were used, by name ([`inference::Models::versions`]).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, String>,
 }
 
 /// One picture. Boxes are left, top, width, height as fractions of the upright picture, 0–1.
@@ -299,6 +302,9 @@ pub struct PassiveCueMeasures {
     pub cues: Option<(f32, f32)>,
     /// The selfie is the same picture as the document's.
     pub same_picture: bool,
+    /// The score of the operator's own model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<PadScore>,
 }
 
 /// One document.

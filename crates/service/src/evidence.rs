@@ -108,6 +108,10 @@ pub fn gather_evidence(
     gathered.evidence.comparison = compared;
     gathered.evidence.selfie = selfie;
     gathered.face = face.and_then(|face| face.embedding);
+    // Every worker of a process has the same models, so this names those that read the files.
+    if let Ok(Some(engines)) = app.engines.known() {
+        gathered.seen.models = engines.models;
+    }
     Ok(gathered)
 }
 
@@ -183,6 +187,7 @@ impl EvidenceGatherer<'_> {
                 .collect(),
             cues: checked.cues.map(|cues| (cues.pattern, cues.colour)),
             same_picture: false,
+            model: checked.model.clone(),
         });
         Ok((Some(selfie), face))
     }

@@ -40,6 +40,8 @@ pub struct Report {
     pub jobs: BTreeMap<String, JobRun>,
     /// What the object store contained when this process last counted it.
     pub stored: Option<StoredObjects>,
+    /// The versions of its models, by name; empty until it has loaded them.
+    pub models: BTreeMap<String, String>,
 }
 
 impl Report {
@@ -114,9 +116,16 @@ pub async fn report(app: &Shared) -> Report {
     };
     let engines = app.engines.known();
     let models = match &engines {
-        Ok(Some(_)) => Check::ok("models", "loaded"),
+        Ok(Some(engines)) => {
+            let differing = with_other_models(app, &engines.models).await;
+            models_check(&engines.models, &differing)
+        }
         Ok(None) => Check::ok("models", "loaded with the first file"),
         Err(reason) => Check::bad("models", reason),
+    };
+    let versions = match &engines {
+        Ok(Some(engines)) => engines.models.clone(),
+        _ => BTreeMap::new(),
     };
     let mut found = vec![
         checks::machine(),
@@ -149,5 +158,66 @@ pub async fn report(app: &Shared) -> Report {
         list_digests,
         jobs: app.background.runs(),
         stored: app.background.stored(),
+        models: versions,
+    }
+}
+
+/// The names of the other serving processes that have loaded other models.
+async fn with_other_models(app: &Shared, models: &BTreeMap<String, String>) -> Vec<String> {
+    let others = async {
+        let mut conn = app.db.read().await?;
+        let now = conn.now();
+        let mut nodes = nodes::list(&mut conn).await?;
+        nodes.retain(|node| node.id != app.presence.id() && node.seen_at > now - SILENT_MS);
+        Ok::<_, store::Error>(nodes)
+    };
+    // Without a database, the check of the database says so.
+    let others = others.await.unwrap_or_default();
+    others
+        .into_iter()
+        .filter(|node| {
+            let loaded = Report::read(&node.report).models;
+            !loaded.is_empty() && loaded != *models
+        })
+        .map(|node| node.name)
+        .collect()
+}
+
+/// The check of loaded models. `differing` are the other processes whose models are not the same.
+fn models_check(models: &BTreeMap<String, String>, differing: &[String]) -> Check {
+    let mut text = "loaded".to_owned();
+    if let Some(pad) = models.get("pad") {
+        text.push_str("; own model for presentation attacks: ");
+        text.push_str(pad);
+    }
+    if differing.is_empty() {
+        return Check::ok("models", text);
+    }
+    let names = differing.join(", ");
+    Check::attention(
+        "models",
+        format!("{text}; other models decide on {names}. Install the same models everywhere, and restart"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::State;
+
+    #[test]
+    fn nodes_with_other_models_are_named() {
+        let models = |pad: Option<&str>| -> BTreeMap<String, String> {
+            pad.map(|pad| ("pad".to_owned(), pad.to_owned()))
+                .into_iter()
+                .collect()
+        };
+        let check = models_check(&models(None), &[]);
+        assert_eq!((check.state, check.text.as_str()), (State::Ok, "loaded"));
+        let check = models_check(&models(Some("acme@0123456789ab")), &["b".into(), "c".into()]);
+        assert_eq!(check.state, State::Look);
+        for said in ["acme@0123456789ab", "b, c"] {
+            assert!(check.text.contains(said), "{}", check.text);
+        }
     }
 }

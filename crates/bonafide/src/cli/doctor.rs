@@ -19,6 +19,7 @@ use chain_sources::transport::HttpTransport;
 use clap::Args;
 use engine_process::Wall;
 use faces::FaceEngine;
+use inference::own::ModelKind;
 use jiff::Timestamp;
 use sanctions::store::ListStore;
 use service::chain_watch;
@@ -111,12 +112,24 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
     let started = Instant::now();
     match open_models(config.models.as_deref()) {
         Ok(models) => {
-            let text = format!(
+            let models = Arc::new(models);
+            let engine = FaceEngine::new(Arc::clone(&models));
+            let version = Some(engine.embedding_version().to_owned());
+            if let Err(error) = engine.check_own_models() {
+                return (
+                    Check::bad("models", format!("{:#}", anyhow::Error::new(error))),
+                    version,
+                );
+            }
+            let mut text = format!(
                 "found, checked and loaded in {:.1} s",
                 started.elapsed().as_secs_f32()
             );
-            let version = FaceEngine::new(Arc::new(models)).embedding_version().to_owned();
-            (Check::ok("models", text), Some(version))
+            if let Some(pad) = models.versions().get(ModelKind::Pad.as_str()) {
+                text.push_str("; own model for presentation attacks: ");
+                text.push_str(pad);
+            }
+            (Check::ok("models", text), version)
         }
         Err(error) => (Check::bad("models", format!("{error:#}")), None),
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine_process::worker::{self, Options};
+use inference::own::Selection;
 
 /// `bonafide engine-worker`. Its environment is empty, so nothing here is read from it.
 #[derive(Args)]
@@ -11,6 +12,9 @@ pub(crate) struct EngineWorker {
     /// The model folder.
     #[arg(long)]
     models: Option<PathBuf>,
+    /// The own model for presentation attack detection.
+    #[arg(long)]
+    pad: Option<String>,
     /// Work even if a required wall is missing.
     #[arg(long)]
     weak_sandbox: bool,
@@ -25,6 +29,7 @@ pub(super) fn run(command: EngineWorker) -> anyhow::Result<()> {
     } else {
         worker::run(&Options {
             models: command.models,
+            selection: Selection { pad: command.pad },
             weak_sandbox: command.weak_sandbox,
         })?;
     }

@@ -42,14 +42,23 @@ impl ModelsArg {
     pub(super) fn folder(&self) -> Option<PathBuf> {
         self.models.clone()
     }
+
+    /// The folder, wherever it was found.
+    pub(super) fn dir(&self) -> anyhow::Result<PathBuf> {
+        models_dir(self.models.as_deref())
+    }
+}
+
+fn models_dir(configured: Option<&Path>) -> anyhow::Result<PathBuf> {
+    inference::find_models_dir(configured).context(
+        "no model folder found in BONAFIDE_MODELS, next to the program or at ./models; `make models` downloads the models",
+    )
 }
 
 /// Opens the models in this process, for an operator's own files. The error states where the program searched
 /// for them.
 pub(super) fn open_models(configured: Option<&Path>) -> anyhow::Result<Models> {
-    let dir = inference::find_models_dir(configured)
-        .context("no model folder found in BONAFIDE_MODELS, next to the program or at ./models; `make models` downloads the models")?;
-    Models::open(&dir, 1).context("the models cannot be used")
+    Models::open(&models_dir(configured)?, 1).context("the models cannot be used")
 }
 
 /// Processes the lines of stdin (`batch`) or the given lines.

@@ -22,6 +22,7 @@ mod labels;
 mod lists;
 mod merchant;
 mod migrate_database;
+mod models;
 mod monitoring;
 mod output;
 mod portal;
@@ -111,6 +112,8 @@ enum Command {
     Keys(keys::KeysCommand),
     /// Rebuild the face index.
     Faces(faces::FacesCommand),
+    /// Add, calibrate and use your own models.
+    Models(models::ModelsCommand),
     /// Measure an engine on your own folder of labelled data.
     Eval(eval::EvalCommand),
     /// Fill an account's sandbox with generated applicants for measurements.
@@ -152,6 +155,7 @@ pub fn run() -> ExitCode {
         Command::RepeatErasures(config) => restore::repeat_erasures(&config),
         Command::Keys(command) => keys::run(&command),
         Command::Faces(command) => faces::run(&command),
+        Command::Models(command) => models::run(command),
         Command::Eval(command) => eval::run(command),
         Command::Generate(command) => generate::run(&command),
         Command::EngineWorker(command) => engine_worker::run(command),

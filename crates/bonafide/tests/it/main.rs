@@ -32,6 +32,7 @@ mod monitoring;
 mod names;
 mod nodes;
 mod openapi;
+mod own_models;
 mod portal;
 mod security_headers;
 mod sessions;

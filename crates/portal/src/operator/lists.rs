@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
+use inference::own::OwnFolder;
 use inference::{Manifest, find_models_dir};
 use sanctions::freshness::is_unchanged_too_long;
 use sanctions::store::{LastImport, ListStatus};
@@ -26,6 +27,8 @@ struct Model {
     version: String,
     sha256: String,
     present: bool,
+    /// Whether it is in use, for an operator's own model.
+    used: Option<bool>,
 }
 
 #[derive(Template)]
@@ -146,12 +149,26 @@ fn models(app: &App) -> Result<Vec<Model>, String> {
         name: entry.name,
         version: entry.version,
         sha256: entry.sha256,
+        used: None,
     };
     let models = manifest
         .files
         .into_iter()
         .filter(|entry| !entry.name.starts_with("sample"));
-    Ok(models.map(model).collect())
+    let own = OwnFolder::of(&folder);
+    let selection = own.selection().map_err(|error| error.to_string())?;
+    let mut all: Vec<Model> = models.map(model).collect();
+    for name in own.names().map_err(|error| error.to_string())? {
+        let (declaration, _) = own.read(&name).map_err(|error| error.to_string())?;
+        all.push(Model {
+            present: true,
+            used: Some(selection.pad.as_deref() == Some(name.as_str())),
+            name,
+            version: String::new(),
+            sha256: declaration.sha256,
+        });
+    }
+    Ok(all)
 }
 
 pub(super) async fn reload(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {

@@ -189,6 +189,7 @@ fn pictures(page: &Page, view: &View) -> Facts {
             facts.push((format!("{name}: {code}"), advice.clone()));
         }
     }
+    facts.extend(models(page, view));
     facts
 }
 
@@ -249,6 +250,13 @@ fn documents(page: &Page, view: &View) -> Facts {
         facts.push((page.t("review.fact.declared_country"), country.clone()));
     }
     facts
+}
+
+/// The models that read the files, each with the first digits of its hash.
+fn models(page: &Page, view: &View) -> Option<(String, String)> {
+    let named = |(name, version): (&String, &String)| format!("{name} {version}");
+    let models: Vec<String> = view.detail.seen.models.iter().map(named).collect();
+    (!models.is_empty()).then(|| (page.t("review.fact.models"), models.join(" · ")))
 }
 
 fn word(value: &Value) -> String {
@@ -319,6 +327,17 @@ fn liveness(page: &Page, view: &View) -> Facts {
         facts.push((
             page.t("review.fact.passive_cue"),
             page.t("review.fact.same_picture"),
+        ));
+    }
+    if let Some(model) = &cue.model {
+        let name = format!("{} ({})", model.model, model.version);
+        facts.push((
+            page.t1("review.fact.pad_score", "model", name),
+            format!("{:.3}", model.score),
+        ));
+        facts.push((
+            page.t("review.fact.pad_attack_below"),
+            format!("{:.3}", model.attack_below),
         ));
     }
     for reason in &cue.reasons {

@@ -7,7 +7,7 @@ use anyhow::Context;
 
 /// The errors that the axes show.
 #[derive(Clone, Copy)]
-pub(super) struct Axes {
+pub(in crate::cli) struct Axes {
     /// Impostors or attacks that are accepted.
     across: &'static str,
     /// Genuine pairs or people that are refused.
@@ -15,21 +15,21 @@ pub(super) struct Axes {
 }
 
 /// Of comparisons (ISO/IEC 19795-1).
-pub(super) const COMPARISONS: Axes = Axes {
+pub(in crate::cli) const COMPARISONS: Axes = Axes {
     across: "false-match rate",
     down: "false-non-match rate",
 };
 /// Of presentations (ISO/IEC 30107-3).
-pub(super) const PRESENTATIONS: Axes = Axes {
+pub(in crate::cli) const PRESENTATIONS: Axes = Axes {
     across: "attacks accepted (APCER)",
     down: "people refused (BPCER)",
 };
 
 /// The distances of one curve. What is nearer than a threshold is accepted.
-pub(super) struct Curve<'a> {
-    pub(super) name: &'a str,
-    pub(super) genuine: &'a [f32],
-    pub(super) impostor: &'a [f32],
+pub(in crate::cli) struct Curve<'a> {
+    pub(in crate::cli) name: &'a str,
+    pub(in crate::cli) genuine: &'a [f32],
+    pub(in crate::cli) impostor: &'a [f32],
 }
 
 const WIDTH: f64 = 640.0;
@@ -48,7 +48,7 @@ const COLOURS: [&str; 8] = [
 ///
 /// # Errors
 /// Fails if the file cannot be written.
-pub(super) fn write(file: &Path, axes: Axes, curves: &[Curve<'_>]) -> anyhow::Result<()> {
+pub(in crate::cli) fn write(file: &Path, axes: Axes, curves: &[Curve<'_>]) -> anyhow::Result<()> {
     std::fs::write(file, svg(axes, curves)).with_context(|| format!("{} cannot be written", file.display()))
 }
 

@@ -61,7 +61,7 @@ impl Faces {
 }
 
 /// Decodes a file and analyses its faces. The error is the code of the problem.
-pub(super) fn analyse_faces(
+pub(in crate::cli) fn analyse_faces(
     engine: &FaceEngine,
     file: &Path,
 ) -> Result<(Picture, FaceReading), &'static str> {

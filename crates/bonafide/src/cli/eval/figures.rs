@@ -4,23 +4,23 @@
 use serde_json::{Map, Value, json};
 
 /// Sections of figures, by name.
-pub(super) type Report = Map<String, Value>;
+pub(in crate::cli) type Report = Map<String, Value>;
 
 /// Counts of yes-or-no predictions compared with the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
+pub(in crate::cli) struct Tally {
     /// Correct yes.
-    pub(super) true_positive: u64,
+    pub(in crate::cli) true_positive: u64,
     /// Wrong yes.
-    pub(super) false_positive: u64,
+    pub(in crate::cli) false_positive: u64,
     /// Wrong no.
-    pub(super) false_negative: u64,
+    pub(in crate::cli) false_negative: u64,
     /// Correct no.
-    pub(super) true_negative: u64,
+    pub(in crate::cli) true_negative: u64,
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, truth: bool, answer: bool) {
+    pub(in crate::cli) fn add(&mut self, truth: bool, answer: bool) {
         *match (truth, answer) {
             (true, true) => &mut self.true_positive,
             (false, true) => &mut self.false_positive,
@@ -30,22 +30,22 @@ impl Tally {
     }
 
     /// The share of positive predictions that are correct; `None` if there is none.
-    pub(super) fn precision(&self) -> Option<f64> {
+    pub(in crate::cli) fn precision(&self) -> Option<f64> {
         share(self.true_positive, self.true_positive + self.false_positive)
     }
 
     /// The share of positive cases that were predicted; `None` if there is none.
-    pub(super) fn recall(&self) -> Option<f64> {
+    pub(in crate::cli) fn recall(&self) -> Option<f64> {
         share(self.true_positive, self.true_positive + self.false_negative)
     }
 
     /// The harmonic mean of precision and recall.
-    pub(super) fn f1(&self) -> Option<f64> {
+    pub(in crate::cli) fn f1(&self) -> Option<f64> {
         let wrong = self.false_positive + self.false_negative;
         share(2 * self.true_positive, 2 * self.true_positive + wrong)
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(in crate::cli) fn json(&self) -> Value {
         json!({
             "pairs": self.true_positive + self.false_positive + self.false_negative + self.true_negative,
             "precision": rounded(self.precision()),
@@ -60,12 +60,12 @@ impl Tally {
 }
 
 /// A part divided by the whole; `None` if the whole is 0.
-pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
+pub(in crate::cli) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 /// Rounds to four significant digits, which is more precision than any sample supports.
-pub(super) fn rounded(figure: Option<f64>) -> Option<f64> {
+pub(in crate::cli) fn rounded(figure: Option<f64>) -> Option<f64> {
     let figure = figure?;
     if figure == 0.0 {
         return Some(0.0);
@@ -75,12 +75,12 @@ pub(super) fn rounded(figure: Option<f64>) -> Option<f64> {
 }
 
 /// The exact (Clopper-Pearson) one-sided 95 % upper limit of an error rate, after `errors` in `trials`.
-pub(super) fn upper_limit(errors: u64, trials: u64) -> Option<f64> {
+pub(in crate::cli) fn upper_limit(errors: u64, trials: u64) -> Option<f64> {
     limit_above(errors, trials, 0.05)
 }
 
 /// The exact (Clopper-Pearson) two-sided 95 % interval of a share, after `part` in `whole`.
-pub(super) fn interval(part: u64, whole: u64) -> Option<[f64; 2]> {
+pub(in crate::cli) fn interval(part: u64, whole: u64) -> Option<[f64; 2]> {
     let others = whole.checked_sub(part)?;
     Some([
         1.0 - limit_above(others, whole, 0.025)?,
@@ -120,7 +120,7 @@ fn at_most(errors: u64, trials: u64, rate: f64) -> f64 {
 
 /// The true accept rate and its threshold: the largest threshold that accepts at most the share `far` of the
 /// `impostor` distances.
-pub(super) fn tar_at_far(genuine: &[f32], impostor: &[f32], far: f64) -> Option<(f64, f32)> {
+pub(in crate::cli) fn tar_at_far(genuine: &[f32], impostor: &[f32], far: f64) -> Option<(f64, f32)> {
     let mut impostor = impostor.to_vec();
     impostor.sort_by(f32::total_cmp);
     let allowed = (impostor.len() as f64 * far).floor() as usize;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 /// The files below a folder, sorted by path.
-pub(super) fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(in crate::cli) fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -26,7 +26,7 @@ pub(super) fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// The images below a folder, recognised by their names.
-pub(super) fn pictures_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(in crate::cli) fn pictures_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = files_below(folder)?;
     files.retain(|file| {
         let extension = file.extension().unwrap_or_default().to_ascii_lowercase();

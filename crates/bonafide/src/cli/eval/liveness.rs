@@ -41,7 +41,7 @@ impl Liveness {
         let mut live = Outcomes::default();
         if let Some(folder) = &self.live {
             for file in pictures_below(folder)? {
-                live.add(check(&engine, &file).as_ref());
+                live.add(check(&engine, &file)?.as_ref());
             }
             report.insert("live".into(), live.live());
         }
@@ -49,7 +49,7 @@ impl Liveness {
         if let Some(folder) = &self.attacks {
             for file in pictures_below(folder)? {
                 let outcomes = types.entry(attack_type(folder, &file)).or_default();
-                outcomes.add(check(&engine, &file).as_ref());
+                outcomes.add(check(&engine, &file)?.as_ref());
             }
         }
         if let Some(file) = &self.det {
@@ -82,11 +82,14 @@ fn attack_type(folder: &Path, file: &Path) -> String {
     format!("attack {}", if name.is_empty() { "(no folder)" } else { &name })
 }
 
-/// The passive cue; `None` if the file is not an image or has no single usable face.
-fn check(engine: &FaceEngine, file: &Path) -> Option<PassiveCue> {
-    let (picture, reading) = analyse_faces(engine, file).ok()?;
-    reading.main()?;
-    Some(engine.passive_cue(&picture, &reading))
+/// The passive cue; `None` if the file is not an image or has no face.
+fn check(engine: &FaceEngine, file: &Path) -> anyhow::Result<Option<PassiveCue>> {
+    match analyse_faces(engine, file) {
+        Ok((picture, reading)) if reading.main().is_some() => {
+            Ok(Some(engine.passive_cue(&picture, &reading)?))
+        }
+        _ => Ok(None),
+    }
 }
 
 #[derive(Default)]
@@ -94,7 +97,7 @@ struct Outcomes {
     live: u64,
     not_live: u64,
     untold: u64,
-    /// 1 − score of every presentation whose face was measured.
+    /// 1 − score of every presentation whose face was measured: the own model's score, if one is in use.
     distances: Vec<f32>,
 }
 
@@ -105,8 +108,11 @@ impl Outcomes {
             Some(CueOutcome::Attack) => &mut self.not_live,
             Some(CueOutcome::Undecided) | None => &mut self.untold,
         } += 1;
-        let measured = checked.filter(|checked| checked.cues.is_some());
-        self.distances.extend(measured.map(|checked| 1.0 - checked.score));
+        let score = checked.and_then(|checked| match &checked.model {
+            Some(model) => Some(model.score),
+            None => checked.cues.map(|_| checked.score),
+        });
+        self.distances.extend(score.map(|score| 1.0 - score));
     }
 
     fn presentations(&self) -> u64 {
@@ -159,6 +165,7 @@ mod tests {
                     pattern: 1.0,
                     colour: 9.0,
                 }),
+                model: None,
             });
             (0..times).for_each(|_| outcomes.add(checked.as_ref()));
         }

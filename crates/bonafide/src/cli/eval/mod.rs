@@ -3,11 +3,11 @@
 
 mod addresses;
 mod challenge;
-mod det;
+pub(super) mod det;
 mod documents;
-mod faces;
-mod figures;
-mod files;
+pub(super) mod faces;
+pub(super) mod figures;
+pub(super) mod files;
 mod liveness;
 mod peer;
 mod portraits;

@@ -281,6 +281,7 @@ pub(super) fn detail(
                 reasons: Vec::new(),
                 cues: None,
                 same_picture: false,
+                model: None,
             }),
             documents: documents.collect(),
             fields: fields.collect(),

@@ -1,0 +1,191 @@
+//! `bonafide models`: an operator's own models. A model is added with its declaration, calibrated on the operator's own
+//! pictures, and then used. `docs/operators/own-models.md` describes it.
+//!
+//! This module never sends anything anywhere, and no picture of a calibration is kept.
+
+mod calibrate;
+mod figures;
+mod opened;
+mod threshold;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, Subcommand, ValueEnum};
+use faces::PAD_RECIPE;
+use inference::own::{ModelKind, OwnFolder, Selection};
+use serde_json::{Value, json};
+
+use self::figures::figures;
+use self::opened::Opened;
+use super::errors::Unusable;
+use super::output::{note, print_line};
+use crate::cli::engines::ModelsArg;
+
+/// `bonafide models`.
+#[derive(Args)]
+pub(crate) struct ModelsCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Add a model with its declaration, after its golden tests have passed.
+    Add(Add),
+    /// Show the own models, with their calibration and whether they are in use.
+    List(List),
+    /// Choose a model's threshold with half of the people, and measure it with the other half.
+    Calibrate(calibrate::Calibrate),
+    /// Use a calibrated model. Servers use it from their next start on.
+    Use(Use),
+    /// Remove a model that is not in use.
+    Remove(Remove),
+}
+
+#[derive(Args)]
+struct Add {
+    /// The declaration, a JSON file beside the model and its golden pictures.
+    declaration: PathBuf,
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+#[derive(Args)]
+struct List {
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+#[derive(Args)]
+struct Use {
+    /// The model's name.
+    #[arg(required_unless_present = "built_in", conflicts_with = "built_in")]
+    name: Option<String>,
+    /// Use no own model of this kind any more.
+    #[arg(long, value_name = "KIND")]
+    built_in: Option<Kind>,
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+#[derive(Args)]
+struct Remove {
+    /// The model's name.
+    name: String,
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+/// A kind of own model.
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    Pad,
+}
+
+pub(super) fn run(command: ModelsCommand) -> anyhow::Result<()> {
+    match command.action {
+        Action::Add(command) => command.run(),
+        Action::List(command) => command.run(),
+        Action::Calibrate(command) => command.run(),
+        Action::Use(command) => command.run(),
+        Action::Remove(command) => command.run(),
+    }
+}
+
+impl Add {
+    fn run(self) -> anyhow::Result<()> {
+        let opened = Opened::of(&self.models)?;
+        let staged = opened.folder.stage(&self.declaration)?;
+        let model = opened.models.open_staged(&staged)?;
+        opened.engine.check_golden(&model)?;
+        let declaration = model.declaration().clone();
+        opened.folder.keep(staged)?;
+        print_line(
+            &json!({
+                "name": declaration.name,
+                "kind": declaration.kind,
+                "sha256": declaration.sha256,
+                "goldenTests": declaration.golden.len(),
+            })
+            .to_string(),
+        )?;
+        note!(
+            "Added. Next: bonafide models calibrate {} --live FOLDER --attacks FOLDER",
+            declaration.name
+        );
+        Ok(())
+    }
+}
+
+impl List {
+    fn run(self) -> anyhow::Result<()> {
+        let folder = OwnFolder::of(&self.models.dir()?);
+        let selection = folder.selection()?;
+        for name in folder.names()? {
+            print_line(&described(&folder, &name, &selection).to_string())?;
+        }
+        // A selected model whose folder is gone stops the engines, so it must not be left out.
+        if let Some(pad) = selection.pad {
+            folder.read(&pad).context("a model in use cannot be read")?;
+        }
+        Ok(())
+    }
+}
+
+/// A model as the list shows it.
+fn described(folder: &OwnFolder, name: &str, selection: &Selection) -> Value {
+    let in_use = selection.pad.as_deref() == Some(name);
+    match folder.read(name) {
+        Ok((declaration, calibration)) => json!({
+            "name": name,
+            "kind": declaration.kind,
+            "sha256": declaration.sha256,
+            "licence": declaration.licence,
+            "source": declaration.source,
+            "inUse": in_use,
+            "calibration": calibration.as_ref().map(figures),
+            "error": null,
+        }),
+        Err(error) => json!({"name": name, "inUse": in_use, "error": error.to_string()}),
+    }
+}
+
+impl Use {
+    fn run(self) -> anyhow::Result<()> {
+        let dir = self.models.dir()?;
+        let folder = OwnFolder::of(&dir);
+        // A selection that cannot be read is replaced as a whole: it has one member.
+        let Some(name) = self.name else {
+            let Some(Kind::Pad) = self.built_in else {
+                return Err(Unusable("name a model, or use --built-in pad".into()).into());
+            };
+            folder.select(&Selection::default())?;
+            print_line(&json!({"kind": ModelKind::Pad, "inUse": null}).to_string())?;
+            note!("Servers use no own model from their next start on.");
+            return Ok(());
+        };
+        let opened = Opened::of(&self.models)?;
+        let model = opened.model(&name)?;
+        let calibration = model.calibration(PAD_RECIPE)?;
+        opened.engine.check_golden(&model)?;
+        folder.select(&Selection {
+            pad: Some(name.clone()),
+        })?;
+        let figures = figures(calibration);
+        print_line(
+            &json!({"kind": model.declaration().kind, "inUse": name, "calibration": figures}).to_string(),
+        )?;
+        note!(
+            "Servers use it from their next start on. Each node needs the same model in its own models folder."
+        );
+        Ok(())
+    }
+}
+
+impl Remove {
+    fn run(self) -> anyhow::Result<()> {
+        OwnFolder::of(&self.models.dir()?).remove(&self.name)?;
+        print_line(&json!({"name": self.name, "removed": true}).to_string())
+    }
+}

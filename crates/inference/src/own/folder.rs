@@ -1,0 +1,310 @@
+//! The folder of own models: what was added, and what is in use. A change is complete or does not happen.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::names::{CALIBRATION, DECLARATION, MODEL, SELECTION, STAGED, is_name};
+use super::{Calibration, Declaration, ModelKind, OwnModelError};
+use crate::manifest::sha256_of;
+
+/// The own models that decide, by their kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Selection {
+    /// The model for presentation attack detection; `None`: only the built-in cue.
+    #[serde(default)]
+    pub pad: Option<String>,
+}
+
+/// The folder `own` in a models' folder.
+#[derive(Debug, Clone)]
+pub struct OwnFolder {
+    root: PathBuf,
+}
+
+/// The files of one own model.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelFiles {
+    pub(crate) dir: PathBuf,
+    pub(crate) declaration: Declaration,
+    /// SHA-256 of the declaration's file, hexadecimal.
+    pub(crate) declaration_sha256: String,
+    pub(crate) calibration: Option<Calibration>,
+}
+
+/// A model that is being added. Dropping it removes the files.
+#[derive(Debug)]
+pub struct Staged {
+    dir: PathBuf,
+    kept: bool,
+}
+
+impl OwnFolder {
+    /// The folder in this models' folder. It need not exist.
+    #[must_use]
+    pub fn of(models: &Path) -> Self {
+        Self {
+            root: models.join("own"),
+        }
+    }
+
+    /// The names of all models that were added, sorted.
+    ///
+    /// # Errors
+    /// Fails if the folder exists and cannot be read.
+    pub fn names(&self) -> Result<Vec<String>, OwnModelError> {
+        let entries = match fs::read_dir(&self.root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(unreadable(&self.root, &error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| unreadable(&self.root, &error))?;
+            names.extend(
+                entry
+                    .file_name()
+                    .to_str()
+                    .filter(|name| is_name(name) && entry.path().is_dir())
+                    .map(str::to_owned),
+            );
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The models in use.
+    ///
+    /// # Errors
+    /// Fails if the file is not readable or not as [`OwnFolder::select`] writes it. No model is then chosen in its
+    /// place.
+    pub fn selection(&self) -> Result<Selection, OwnModelError> {
+        let path = self.root.join(SELECTION);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Selection::default()),
+            Err(error) => return Err(unreadable(&path, &error)),
+        };
+        serde_json::from_slice(&text).map_err(|error| unreadable(&path, &error))
+    }
+
+    /// Records the models in use. Processes that start later use them.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub fn select(&self, selection: &Selection) -> Result<(), OwnModelError> {
+        fs::create_dir_all(&self.root).map_err(|error| unwritable(&self.root, &error))?;
+        replace(&self.root.join(SELECTION), selection)
+    }
+
+    /// Copies a declaration and the files that it names into a folder that [`OwnFolder::keep`] makes the model's.
+    ///
+    /// # Errors
+    /// Names the field or file that cannot be used.
+    pub fn stage(&self, declaration: &Path) -> Result<Staged, OwnModelError> {
+        let text = fs::read(declaration).map_err(|error| unreadable(declaration, &error))?;
+        let parsed = Declaration::parse(&text)?;
+        if self.root.join(&parsed.name).exists() {
+            return Err(OwnModelError::Exists(parsed.name));
+        }
+        let from = declaration.parent().unwrap_or(Path::new("."));
+        let dir = self.root.join(format!("{STAGED}{}", std::process::id()));
+        fs::create_dir_all(&dir).map_err(|error| unwritable(&dir, &error))?;
+        let staged = Staged { dir, kept: false };
+        copy(&from.join(&parsed.model), &staged.dir.join(MODEL))?;
+        for golden in &parsed.golden {
+            copy(&from.join(&golden.picture), &staged.dir.join(&golden.picture))?;
+        }
+        let written = staged.dir.join(DECLARATION);
+        write(&written, &text).map_err(|error| unwritable(&written, &error))?;
+        Ok(staged)
+    }
+
+    /// Makes a staged model available under its name.
+    ///
+    /// # Errors
+    /// Fails if the folder cannot be renamed.
+    pub fn keep(&self, mut staged: Staged) -> Result<(), OwnModelError> {
+        let name = staged.files()?.declaration.name;
+        let dir = self.root.join(&name);
+        if dir.exists() {
+            return Err(OwnModelError::Exists(name));
+        }
+        fs::rename(&staged.dir, &dir)
+            .and_then(|()| sync(&self.root))
+            .map_err(|error| unwritable(&dir, &error))?;
+        staged.kept = true;
+        Ok(())
+    }
+
+    /// Removes a model.
+    ///
+    /// # Errors
+    /// Fails if there is no such model, it is in use, or its files cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), OwnModelError> {
+        let dir = self.dir(name)?;
+        self.require_unused(name)?;
+        // A folder that is half removed has no valid name any more.
+        let removed = self.root.join(format!("{STAGED}{name}"));
+        fs::rename(&dir, &removed)
+            .and_then(|()| fs::remove_dir_all(&removed))
+            .map_err(|error| unwritable(&dir, &error))
+    }
+
+    /// Records a model's calibration.
+    ///
+    /// # Errors
+    /// Fails if there is no such model, it is in use, or the file cannot be written.
+    pub fn calibrate(&self, name: &str, calibration: &Calibration) -> Result<(), OwnModelError> {
+        let dir = self.dir(name)?;
+        self.require_unused(name)?;
+        replace(&dir.join(CALIBRATION), calibration)
+    }
+
+    /// A model in use decides with its threshold until the servers restart, so neither may change.
+    ///
+    /// # Errors
+    /// Fails if the model is in use.
+    pub fn require_unused(&self, name: &str) -> Result<(), OwnModelError> {
+        if self.selection()?.pad.as_deref() == Some(name) {
+            return Err(OwnModelError::InUse(name.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// A model's declaration, and its calibration if it has one. Their files are not checked against each other.
+    ///
+    /// # Errors
+    /// Fails if there is no such model, or a file cannot be read.
+    pub fn read(&self, name: &str) -> Result<(Declaration, Option<Calibration>), OwnModelError> {
+        let files = self.files(name)?;
+        Ok((files.declaration, files.calibration))
+    }
+
+    pub(crate) fn files(&self, name: &str) -> Result<ModelFiles, OwnModelError> {
+        ModelFiles::read(self.dir(name)?)
+    }
+
+    fn dir(&self, name: &str) -> Result<PathBuf, OwnModelError> {
+        let dir = self.root.join(name);
+        if is_name(name) && dir.is_dir() {
+            return Ok(dir);
+        }
+        Err(OwnModelError::Unknown {
+            name: name.to_owned(),
+            known: self.names()?,
+        })
+    }
+}
+
+impl Staged {
+    pub(crate) fn files(&self) -> Result<ModelFiles, OwnModelError> {
+        ModelFiles::read(self.dir.clone())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.kept {
+            // The name tells that it is not complete; the next one replaces it.
+            let _ = fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+impl ModelFiles {
+    fn read(dir: PathBuf) -> Result<Self, OwnModelError> {
+        let path = dir.join(DECLARATION);
+        let text = fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+        let path = dir.join(CALIBRATION);
+        let calibration = match fs::read(&path) {
+            Ok(text) => Some(serde_json::from_slice(&text).map_err(|error| unreadable(&path, &error))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(unreadable(&path, &error)),
+        };
+        Ok(Self {
+            declaration: Declaration::parse(&text)?,
+            declaration_sha256: hex::encode(Sha256::digest(&text)),
+            calibration,
+            dir,
+        })
+    }
+
+    /// The model's file, if it is the declared one.
+    pub(crate) fn model(&self) -> Result<PathBuf, OwnModelError> {
+        let path = self.dir.join(MODEL);
+        let found = sha256_of(&path).map_err(|error| unreadable(&path, &error))?;
+        if found == self.declaration.sha256 {
+            Ok(path)
+        } else {
+            Err(OwnModelError::Changed { path, found })
+        }
+    }
+
+    /// The calibration, if it was made with this declaration and this way to cut out faces.
+    pub(crate) fn calibrated(&self, recipe: u32) -> Result<&Calibration, OwnModelError> {
+        let name = &self.declaration.name;
+        let calibration = self
+            .calibration
+            .as_ref()
+            .ok_or_else(|| OwnModelError::NotCalibrated(name.clone()))?;
+        if calibration.declaration_sha256 != self.declaration_sha256 || calibration.recipe != recipe {
+            return Err(OwnModelError::OutdatedCalibration(name.clone()));
+        }
+        if let (ModelKind::Pad, Some(apcer)) = (self.declaration.kind, calibration.blindness()) {
+            return Err(OwnModelError::Blind {
+                name: name.clone(),
+                apcer: apcer * 100.0,
+            });
+        }
+        Ok(calibration)
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), OwnModelError> {
+    let mut source = File::open(from).map_err(|error| unreadable(from, &error))?;
+    let copied = File::create(to).and_then(|mut file| {
+        io::copy(&mut source, &mut file)?;
+        file.sync_all()
+    });
+    copied.map_err(|error| unwritable(to, &error))
+}
+
+/// Replaces a file as a whole.
+fn replace(path: &Path, content: &impl Serialize) -> Result<(), OwnModelError> {
+    let temporary = path.with_extension("json.new");
+    let written = serde_json::to_vec_pretty(content)
+        .map_err(io::Error::other)
+        .and_then(|text| write(&temporary, &text))
+        .and_then(|()| fs::rename(&temporary, path))
+        .and_then(|()| sync(path.parent().unwrap_or(Path::new("."))));
+    written.map_err(|error| unwritable(path, &error))
+}
+
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+fn sync(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+fn unreadable(path: &Path, reason: &impl ToString) -> OwnModelError {
+    OwnModelError::Unreadable {
+        path: path.to_owned(),
+        reason: reason.to_string(),
+    }
+}
+
+fn unwritable(path: &Path, reason: &impl ToString) -> OwnModelError {
+    OwnModelError::Unwritable {
+        path: path.to_owned(),
+        reason: reason.to_string(),
+    }
+}

@@ -1,0 +1,27 @@
+//! An operator's own models: folders below `own` in the models' folder. `bonafide models` writes them, and every
+//! process that runs models reads them.
+//!
+//! - `NAME/declaration.json`: the [`Declaration`], with the file's hash, its input and its golden test.
+//! - `NAME/model.onnx` and the golden pictures.
+//! - `NAME/calibration.json`: the [`Calibration`]. Without one, the model decides nothing.
+//! - `use.json`: the [`Selection`].
+//!
+//! Every error fails closed: a model that was selected and cannot be used stops the engines, and never gives way to the
+//! built-in one. This module never looks at a picture; `faces` cuts out the inputs.
+
+mod calibration;
+mod declaration;
+mod error;
+mod folder;
+mod model;
+mod names;
+
+pub use calibration::{Calibration, Presentations};
+pub use declaration::{
+    Activation, Channels, Crop, Declaration, Golden, GoldenSubject, Meaning, ModelInput, ModelKind,
+    ModelOutput,
+};
+pub use error::OwnModelError;
+pub(crate) use folder::ModelFiles;
+pub use folder::{OwnFolder, Selection, Staged};
+pub use model::OwnModel;
