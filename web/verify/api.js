@@ -108,9 +108,10 @@ export const reject = () => call("POST", `${SESSION}/handoff/reject`);
 /**
  * Starts the liveness challenge, joins its queue, or continues it after a break.
  * @param {import("./capture/challenge.js").Route} route @param {boolean} restart begins the next try after a failed one
+ * @param {import("./capture/camera.js").CameraDescription | null} camera
  * @returns {Promise<import("./capture/challenge.js").Answer>}
  */
-export const challenge = (route, restart) => call("POST", `${SESSION}/challenge`, { body: { route, restart }, timeout: CHALLENGE_MS });
+export const challenge = (route, restart, camera) => call("POST", `${SESSION}/challenge`, { body: { route, restart, camera }, timeout: CHALLENGE_MS });
 /**
  * Sends frames of the challenge (capture/frames.js).
  * @param {Uint8Array<ArrayBuffer>} bytes

@@ -118,6 +118,7 @@ impl Filmed {
             && (0..).zip(&self.frames).all(|(number, frame)| {
                 is_plausible_frame(frame)
                     && frame.change.is_some() == (bounds.continues || number > 0)
+                    && frame.unchanged.is_some() == frame.change.is_some()
                     && frame.face.as_ref().is_none_or(|face| {
                         let may_embed = bounds.embed.checked_shr(number).unwrap_or(0) & 1 == 1;
                         face.embedding
@@ -136,6 +137,7 @@ fn is_plausible_frame(frame: &FilmFrame) -> bool {
         && frame.faces as usize <= MOST_FACES
         && frame.face.is_some() == (frame.faces > 0)
         && frame.change.is_none_or(|change| (0.0..=255.0).contains(&change))
+        && frame.unchanged.is_none_or(is_share)
         && frame.background_rgb.into_iter().all(is_share)
         && frame.face.as_ref().is_none_or(is_plausible_face)
 }
@@ -204,6 +206,7 @@ mod tests {
             faces: 1,
             face: Some(face),
             change,
+            unchanged: change.map(|_: f32| 0.25),
             background_rgb: [0.1; 3],
         };
         Filmed {
@@ -282,11 +285,13 @@ mod tests {
             fault(&mut second);
             assert!(!filmed(second).is_plausible(BOUNDS), "fault {number}");
         }
-        let faults: [fn(&mut Filmed); 7] = [
+        let faults: [fn(&mut Filmed); 9] = [
             |filmed| filmed.frames.truncate(1),
             |filmed| filmed.frames.push(filmed.frames[1].clone()),
             |filmed| filmed.frames[0].change = Some(0.0),
             |filmed| filmed.frames[1].change = None,
+            |filmed| filmed.frames[1].unchanged = None,
+            |filmed| filmed.frames[1].unchanged = Some(f32::NAN),
             |filmed| filmed.frames[1].faces = 0,
             |filmed| filmed.frames[1].width = FRAME_SIDE + 1,
             |filmed| filmed.frames[1].background_rgb = [f32::NAN; 3],

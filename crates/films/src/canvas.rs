@@ -188,6 +188,12 @@ impl Camera {
         }
     }
 
+    /// The camera without a sensor's noise.
+    pub(crate) fn without_noise(mut self) -> Self {
+        self.noise = 0.0;
+        self
+    }
+
     /// The 8-bit picture of a drawn frame. `exposure` multiplies the light; `seed` chooses the noise.
     pub(crate) fn expose(&self, canvas: &Canvas, exposure: f32, seed: u64) -> Picture {
         let (width, height) = (canvas.width, canvas.height);

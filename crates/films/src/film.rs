@@ -293,6 +293,13 @@ impl Film {
         Self::new(cast.clone(), source, room, seed)
     }
 
+    /// The film as a program feeds it to the page that draws its frames: without a sensor's noise.
+    #[must_use]
+    pub fn without_noise(mut self) -> Self {
+        self.camera = self.camera.without_noise();
+        self
+    }
+
     fn new(cast: Cast, source: Source, room: Room, seed: u64) -> Self {
         Self {
             cast,

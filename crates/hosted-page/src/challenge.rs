@@ -2,7 +2,8 @@
 //! additions to the contract. They decide nothing; see `service::challenge`.
 
 use axum::extract::{FromRequest, Request, State};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_TYPE, USER_AGENT};
 use axum::response::Json;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,14 +14,14 @@ use http_server::gate::Authenticated;
 use http_server::json::JsonObject;
 use http_server::openapi::{ErrorAndMessageBody, HostedErrors, SessionBodyErrors};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use service::Shared;
-use service::challenge::{self, Progress, Route};
+use service::challenge::{self, Beginning, Progress, Route};
 use service::problem::Problem;
 use utoipa::ToSchema;
-use verification::challenge::Shown;
 use verification::challenge::frames::MAX_BODY_BYTES;
+use verification::challenge::{Camera, Shown};
 
 /// How to start or continue a challenge.
 #[derive(ToSchema)]
@@ -32,6 +33,48 @@ pub struct ChallengeRequestBody {
     /// Whether to begin the next try after one that ended.
     #[schema(example = false)]
     restart: Option<bool>,
+    /// What the page says of its camera. Reviewers see it; nothing fails by it.
+    camera: Option<CameraBody>,
+}
+
+/// A camera, as the browser describes it. Every member may be left out.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = CameraDescription)]
+pub struct CameraBody {
+    /// Its name. The first 120 characters are kept.
+    #[schema(example = "FaceTime HD Camera")]
+    label: Option<String>,
+    /// Width in pixels.
+    #[schema(example = 1280)]
+    width: Option<u32>,
+    /// Height in pixels.
+    #[schema(example = 720)]
+    height: Option<u32>,
+    /// Frames a second.
+    #[schema(example = 30)]
+    frame_rate: Option<f32>,
+    /// Whether the browser knows it as a device.
+    #[schema(example = true)]
+    device: Option<bool>,
+    /// Whether the browser says that a program controls it (`navigator.webdriver`).
+    #[schema(example = false)]
+    automated: Option<bool>,
+}
+
+impl From<CameraBody> for Camera {
+    fn from(body: CameraBody) -> Self {
+        // What is left out is unknown, which is itself a signal, and decides nothing.
+        Camera {
+            label: body.label.unwrap_or_default(),
+            width: body.width.unwrap_or(0),
+            height: body.height.unwrap_or(0),
+            frame_rate: body.frame_rate.unwrap_or(0.0),
+            is_device: body.device.unwrap_or(false),
+            is_automated: body.automated.unwrap_or(false),
+        }
+        .bounded()
+    }
 }
 
 /// The state of a challenge.
@@ -142,12 +185,21 @@ impl From<Progress> for ChallengeBody {
 pub async fn begin(
     State(app): State<Shared>,
     Authenticated(caller): Authenticated,
+    headers: HeaderMap,
     body: JsonObject,
 ) -> Result<Json<ChallengeBody>, Rejection> {
-    let (route, restart) = read(&body.object)?;
-    Ok(Json(
-        challenge::begin(&app, &caller, route, restart).await?.into(),
-    ))
+    let (route, restart, camera) = read(&body.object)?;
+    let user_agent = headers
+        .get(USER_AGENT)
+        .and_then(|agent| agent.to_str().ok())
+        .unwrap_or_default();
+    let beginning = Beginning {
+        route,
+        restart,
+        camera,
+        user_agent,
+    };
+    Ok(Json(challenge::begin(&app, &caller, beginning).await?.into()))
 }
 
 /// Send frames of the liveness challenge.
@@ -203,7 +255,7 @@ impl<S: Send + Sync> FromRequest<S> for FramesBody {
     }
 }
 
-fn read(body: &Map<String, Value>) -> Result<(Route, bool), Problem> {
+fn read(body: &Map<String, Value>) -> Result<(Route, bool, Option<Camera>), Problem> {
     let mut errors = Vec::new();
     let route = match body.get("route") {
         None | Some(Value::Null) => Route::Standard,
@@ -222,12 +274,25 @@ fn read(body: &Map<String, Value>) -> Result<(Route, bool), Problem> {
             false
         }
     };
+    let camera = match body.get("camera") {
+        None | Some(Value::Null) => None,
+        Some(camera) => match CameraBody::deserialize(camera) {
+            Ok(camera) => Some(camera.into()),
+            Err(error) => {
+                let fault = verification::json::describe_without_values(&error);
+                errors.push(format!(
+                    "camera - {fault}; send `label`, `width`, `height`, `frameRate`, `device` and `automated`"
+                ));
+                None
+            }
+        },
+    };
     let unknown = body
         .keys()
-        .filter(|key| !["route", "restart"].contains(&key.as_str()));
-    errors.extend(unknown.map(|key| format!("{key} - is unknown; send `route` and `restart`")));
+        .filter(|key| !["route", "restart", "camera"].contains(&key.as_str()));
+    errors.extend(unknown.map(|key| format!("{key} - is unknown; send `route`, `restart` and `camera`")));
     if errors.is_empty() {
-        Ok((route, restart))
+        Ok((route, restart, camera))
     } else {
         Err(Problem::validation(errors))
     }
@@ -242,15 +307,33 @@ mod tests {
     #[test]
     fn what_a_request_says() {
         for (body, expected) in [
-            (json!({}), Ok((Route::Standard, false))),
+            (json!({}), Ok((Route::Standard, false, None))),
             (
                 json!({"route": "standard", "restart": true}),
-                Ok((Route::Standard, true)),
+                Ok((Route::Standard, true, None)),
             ),
             (
-                json!({"route": "assisted", "restart": null}),
-                Ok((Route::Assisted, false)),
+                json!({"route": "assisted", "restart": null, "camera": null}),
+                Ok((Route::Assisted, false, None)),
             ),
+            (
+                json!({"camera": {"label": "Cam\u{0}", "width": 640, "height": 480, "frameRate": 29.97, "device": true}}),
+                Ok((
+                    Route::Standard,
+                    false,
+                    Some(Camera {
+                        label: "Cam".into(),
+                        width: 640,
+                        height: 480,
+                        frame_rate: 29.97,
+                        is_device: true,
+                        is_automated: false,
+                    }),
+                )),
+            ),
+            (json!({"camera": "front"}), Err("camera - ")),
+            (json!({"camera": {"width": -1}}), Err("camera - ")),
+            (json!({"camera": {"lens": 1}}), Err("camera - ")),
             (json!({"route": "easy"}), Err("route")),
             (json!({"restart": "yes"}), Err("restart")),
             (json!({"rout": "assisted"}), Err("rout - is unknown")),

@@ -10,13 +10,15 @@ mod state;
 use bytes::Bytes;
 use engine_process::{FilmTask, Filmed};
 use jiff::Timestamp;
+use sha2::{Digest, Sha256};
 use store::challenges::{self, Challenge, ChallengeState};
 use store::sessions::Session;
-use store::{Scope, Tx};
+use store::{Scope, Tx, handoffs};
 use uuid::Uuid;
 use verification::challenge::frames::{Body, Chain, Fit, FramesError, MAX_FRAMES_OF_RUN, NONCE_BYTES};
 use verification::challenge::{
-    Doubt, End, FilmWish, Instruction, Kind, MAX_TRIES, Plan, Report, Run, SelfieProof, judge_selfie,
+    Camera, Doubt, End, FilmWish, FrameTrace, Instruction, Kind, MAX_TRIES, Plan, Report, Run, SelfieProof,
+    judge_selfie,
 };
 use verification::flow::{Biometric, Flow};
 
@@ -65,8 +67,27 @@ pub struct Progress {
     pub selfie_frame: Option<u32>,
 }
 
+/// A request to begin or continue a challenge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beginning<'a> {
+    /// The route.
+    pub route: Route,
+    /// Whether to begin the next try after one that ended.
+    pub restart: bool,
+    /// What the page says of its camera.
+    pub camera: Option<Camera>,
+    /// The browser's `User-Agent`.
+    pub user_agent: &'a str,
+}
+
 /// Starts a challenge, joins the queue, goes on after a break, or begins the next try.
-pub async fn begin(app: &App, caller: &Caller, route: Route, restart: bool) -> Result<Progress, Problem> {
+pub async fn begin(app: &App, caller: &Caller, request: Beginning<'_>) -> Result<Progress, Problem> {
+    let Beginning {
+        route,
+        restart,
+        camera,
+        user_agent,
+    } = request;
     let session = open_session(caller)?;
     let mut conn = app.db.read().await?;
     let flow = sessions::configuration(&mut conn, caller.scope, &session.link).await?;
@@ -122,10 +143,15 @@ pub async fn begin(app: &App, caller: &Caller, route: Route, restart: bool) -> R
         let state = state.filter(|state| !is_over && state.run.end().is_none() && state.run.kind() == kind);
         if keeps_capacity || has_capacity(app, tx, session.id, challenge.queued_at).await? {
             challenge.state = ChallengeState::Running;
-            let state = match state {
+            let mut state = match state {
                 Some(state) => state.resumed(nonce(), now),
                 None => State::new(Run::new(Plan::random(kind, &mut random), now), nonce()),
             };
+            let handoff = handoffs::of_session(tx, caller.scope, session.id).await?;
+            let is_handoff = handoff.is_some_and(|handoff| handoff.claimed);
+            state
+                .signals
+                .begin(camera.clone(), &device(user_agent), is_handoff);
             challenge.run = Some(state.write()?);
         } else {
             challenge.state = ChallengeState::Waiting;
@@ -176,6 +202,16 @@ pub async fn take_frames(
     if delayed {
         state.run.resume(now);
     }
+    let traces: Vec<FrameTrace> = frames
+        .iter()
+        .zip(&filmed.frames)
+        .map(|(sent, filmed)| FrameTrace {
+            captured_ms: sent.captured_ms,
+            hash: sent.hash(),
+            unchanged: filmed.unchanged,
+        })
+        .collect();
+    state.signals.body(&traces, arrived_ms);
     state.run.take(&measured, now);
     state.chain = Some(chain);
     state.last = frames.last().map(|frame| state::encoded(frame.jpeg));
@@ -388,6 +424,11 @@ fn refusal(error: FramesError) -> Problem {
             Problem::new(problem::Kind::Conflict, error.to_string()).named("challenge_out_of_step")
         }
     }
+}
+
+/// What tells one browser from another. Only its hash is stored.
+fn device(user_agent: &str) -> String {
+    hex::encode(&Sha256::digest(user_agent)[..8])
 }
 
 fn random(limit: u32) -> u32 {

@@ -5,6 +5,8 @@
 
 /** @typedef {"permission_denied"|"no_camera"|"in_use"|"no_frames"|"insecure"|"cancelled"|"use_file"} CaptureCode */
 
+/** @typedef {{label: string, width: number, height: number, frameRate: number, device: boolean, automated: boolean}} CameraDescription */
+
 /** Why the camera delivers no picture. */
 export class CaptureError extends Error {
   /** @param {CaptureCode} code */
@@ -158,6 +160,24 @@ export class Camera {
   /** The track, while it is live. */
   get track() {
     return this.#track?.readyState === "live" ? this.#track : null;
+  }
+
+  /**
+   * What the browser says of the camera, for the people who review. A page that a program controls says so.
+   * @returns {CameraDescription | null} null: there is none
+   */
+  describe() {
+    const track = this.track;
+    if (!track) return null;
+    const { width = 0, height = 0, frameRate = 0, deviceId = "" } = track.getSettings();
+    return {
+      label: track.label,
+      width: Math.round(width),
+      height: Math.round(height),
+      frameRate,
+      device: deviceId !== "",
+      automated: navigator.webdriver === true,
+    };
   }
 
   /** Requests the camera and shows its picture. Failures go to `onError`. */

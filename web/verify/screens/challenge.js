@@ -185,7 +185,7 @@ async function challenge(host, { route, restart }, left, stop, instead) {
     const ending = await Promise.race([
       failed,
       runChallenge({
-        open: api.challenge,
+        open: (route, restart) => api.challenge(route, restart, camera.describe()),
         send: api.challengeFrames,
         film: createFilm(screen.video),
         show: (answer) => {

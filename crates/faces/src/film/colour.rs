@@ -24,6 +24,8 @@ const MIN_PIXELS: usize = 40;
 const CORNER: f32 = 0.12;
 /// The most cells of a grid along a side.
 const GRID: usize = 64;
+/// A cell whose mean differs by less has not changed, in grey levels.
+const SAME: f32 = 0.02;
 /// The difference of frames of different sizes.
 const ANOTHER_SIZE: f32 = 255.0;
 
@@ -171,6 +173,16 @@ impl Grid {
             .sum();
         sum / self.means.len().max(1) as f32
     }
+
+    /// The share of cells that have not changed, 0–1.
+    pub(super) fn unchanged(&self, before: &Self) -> f32 {
+        if self.size != before.size {
+            return 0.0;
+        }
+        let cells = self.means.iter().zip(&before.means);
+        let same = cells.filter(|(a, b)| (*a - *b).abs() < SAME).count();
+        same as f32 / self.means.len().max(1) as f32
+    }
 }
 
 #[cfg(test)]
@@ -220,6 +232,9 @@ mod tests {
         assert_eq!(of(360, 480, 90).difference(&of(360, 480, 90)), 0.0);
         assert!((of(360, 480, 93).difference(&of(360, 480, 90)) - 3.0).abs() < 1e-3);
         assert_eq!(of(360, 481, 90).difference(&of(360, 480, 90)), ANOTHER_SIZE);
+        assert_eq!(of(360, 480, 90).unchanged(&of(360, 480, 90)), 1.0);
+        assert_eq!(of(360, 480, 91).unchanged(&of(360, 480, 90)), 0.0);
+        assert_eq!(of(360, 481, 90).unchanged(&of(360, 480, 90)), 0.0);
         for (width, height) in [(1, 1), (1, 9_000), (9_000, 1), (65, 63)] {
             assert!((of(width, height, 255).difference(&of(width, height, 0)) - 255.0).abs() < 1e-3);
         }

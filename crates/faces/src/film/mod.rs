@@ -53,6 +53,8 @@ pub struct FilmFrame {
     /// Mean absolute difference to the frame before in grey levels (0–255), over at most 64 × 64 cells: 0 for the same
     /// picture, 255 for one of another size. `None` for the first frame.
     pub change: Option<f32>,
+    /// The share of those cells whose mean is the same as in the frame before, 0–1. `None` for the first frame.
+    pub unchanged: Option<f32>,
     /// Mean colour of the background, which is neither head nor shoulders: red, green, blue in linear light, 0–1.
     /// Without a face, of the whole frame.
     pub background_rgb: [f32; 3],
@@ -154,6 +156,7 @@ impl FaceEngine {
         let size = (picture.width, picture.height);
         let grid = Grid::of(picture);
         let change = before.as_ref().map(|before| grid.difference(&before.grid));
+        let unchanged = before.as_ref().map(|before| grid.unchanged(&before.grid));
         let followed = before
             .and_then(|before| before.track)
             .filter(|followed| followed.track.size() == size);
@@ -193,6 +196,7 @@ impl FaceEngine {
             faces: found.count,
             face,
             change,
+            unchanged,
             background_rgb: colour::background(picture, found.main.as_ref().map(Mesh::bounds)),
         };
         Ok((frame, Before { grid, track }))

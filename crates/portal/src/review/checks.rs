@@ -396,6 +396,25 @@ fn challenge(page: &Page, view: &View) -> Facts {
             format!("{:.2}", flashes.background),
         ));
     }
+    for signal in &report.signals {
+        facts.push((
+            page.t("review.fact.injection"),
+            page.word("review.injection", signal.as_str()),
+        ));
+    }
+    if let Some(camera) = &report.camera {
+        let label = if camera.label.is_empty() {
+            page.t("review.fact.camera_unnamed")
+        } else {
+            camera.label.clone()
+        };
+        let rate = format!("{:.0}", camera.frame_rate);
+        let size = format!("{} × {}", camera.width, camera.height);
+        facts.push((
+            page.t("review.fact.camera"),
+            [label, size, page.t1("review.fact.frame_rate", "rate", rate)].join(" · "),
+        ));
+    }
     facts
 }
 

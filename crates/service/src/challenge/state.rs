@@ -7,7 +7,7 @@ use faces::{Embedding, FilmFrame, Track};
 use serde::{Deserialize, Serialize};
 use store::challenges::Challenge;
 use verification::challenge::frames::{Body, Chain, Frame, FramesError, NONCE_BYTES};
-use verification::challenge::{Measured, MeasuredFace, Run};
+use verification::challenge::{Measured, MeasuredFace, Run, SignalCollector};
 use zeroize::Zeroizing;
 
 use crate::problem::Problem;
@@ -35,6 +35,9 @@ pub(super) struct State {
     pub(super) track: Option<Track>,
     /// The first face.
     reference: Option<Embedding>,
+    /// Signals of injection.
+    #[serde(default)]
+    pub(super) signals: SignalCollector,
 }
 
 impl State {
@@ -47,6 +50,7 @@ impl State {
             last: None,
             track: None,
             reference: None,
+            signals: SignalCollector::default(),
         }
     }
 
@@ -84,14 +88,17 @@ impl State {
 
     /// What remains of a run that has ended.
     pub(super) fn ended(&self) -> Self {
+        let mut run = self.run.clone();
+        run.note_signals(&self.signals);
         State {
-            run: self.run.clone(),
+            run,
             chain: None,
             size: None,
             clocks: None,
             last: None,
             track: None,
             reference: None,
+            signals: SignalCollector::default(),
         }
     }
 

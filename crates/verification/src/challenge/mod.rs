@@ -13,6 +13,7 @@ mod plan;
 mod report;
 mod run;
 mod selfie;
+mod signals;
 
 pub use flashes::FlashFigures;
 pub use measured::{FilmWish, Measured, MeasuredFace};
@@ -20,6 +21,7 @@ pub use plan::{Colour, Kind, Move, Plan, PlannedMove, Random};
 pub use report::{Doubt, End, Failure, Hint, Instruction, MoveFigures, Report, Shown, VoidCause};
 pub use run::{Run, SelfieFrame};
 pub use selfie::{SelfieProof, judge_selfie};
+pub use signals::{Camera, FrameTrace, Signal, SignalCollector};
 
 /// The tries of one session, each with a fresh plan.
 pub const MAX_TRIES: u32 = 3;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::flashes::FlashFigures;
 use super::plan::{Colour, Kind, Move};
+use super::signals::{Camera, Signal};
 
 /// What the page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,6 +223,12 @@ pub struct Report {
     pub took_ms: i64,
     /// Moves that were repeated.
     pub repeats: u32,
+    /// Signs that the frames may not come from a camera.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<Signal>,
+    /// What the page said of its camera.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub camera: Option<Camera>,
 }
 
 /// One move as measured.

@@ -11,6 +11,7 @@ use super::flashes::FlashSample;
 use super::measured::{FilmWish, Measured, MeasuredFace};
 use super::plan::{Kind, Move, Plan, PlannedMove};
 use super::report::{Doubt, End, Failure, Hint, Instruction, Report, Shown, VoidCause};
+use super::signals::SignalCollector;
 
 mod stages;
 #[cfg(test)]
@@ -142,6 +143,8 @@ impl Run {
             frames: 0,
             took_ms: 0,
             repeats: 0,
+            signals: Vec::new(),
+            camera: None,
         };
         Run {
             plan,
@@ -271,6 +274,11 @@ impl Run {
         if self.end.is_none() {
             self.finish(End::Void(VoidCause::BrokenOff));
         }
+    }
+
+    /// Adds the signals of injection to what reviewers see.
+    pub fn note_signals(&mut self, collector: &SignalCollector) {
+        (self.report.signals, self.report.camera) = collector.found();
     }
 
     /// Leaves the last failed try to a person.

@@ -21,7 +21,9 @@ use faces::FaceEngine;
 use films::{Attack, Cast, FRAME_SIZE, Film, Head, Photograph, Room};
 use serde_json::{Value, json};
 
-use self::outcomes::{Shown, attack_tables, detail_tables, draw_det, effort_table, honest_table};
+use self::outcomes::{
+    Shown, attack_tables, detail_tables, draw_det, effort_table, honest_table, signal_table,
+};
 use self::people::Half;
 use self::session::{Played, play};
 use super::figures::Report;
@@ -60,6 +62,9 @@ pub(super) struct Challenge {
     /// Films that are played at the same time.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    /// Draw frames without a sensor's noise, as a program would feed them to the page.
+    #[arg(long)]
+    without_noise: bool,
     /// Also print the distributions of what thresholds are compared with.
     #[arg(long)]
     details: bool,
@@ -144,6 +149,8 @@ impl Challenge {
         );
         report.insert("honest".into(), honest_table(&honest, TRIES));
         report.extend(attack_tables(&attacks));
+        report.insert("signals of honest".into(), signal_table(honest.iter()));
+        report.insert("signals of attacks".into(), signal_table(attacks.iter()));
         report.insert("effort".into(), effort_table(honest.iter().chain(&attacks)));
         if self.details {
             report.extend(detail_tables(&honest, &attacks));
@@ -263,9 +270,14 @@ impl Challenge {
         };
         let seed = task.seed.wrapping_add(run);
         let room = Room::drawn(FRAME_SIZE[0], FRAME_SIZE[1], task.seed);
-        Ok(match task.kind {
+        let film = match task.kind {
             None => Film::live(&cast.person, room, seed),
             Some(kind) => Film::attack(kind, &cast, room, seed),
+        };
+        Ok(if self.without_noise {
+            film.without_noise()
+        } else {
+            film
         })
     }
 }

@@ -3,9 +3,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use verification::challenge::frames::{Chain, compose};
+use verification::challenge::frames::{Body, Chain, Fit, compose};
 
 use super::*;
+use crate::portal::Browser;
 
 const CHALLENGE: &str = "/v2/sdk/session/challenge";
 const FRAMES: &str = "/v2/sdk/session/challenge/frames";
@@ -171,6 +172,9 @@ on_both!(what_a_request_for_a_challenge_may_say, |backend| {
         (json!({"route": "easy"}), "route - must be"),
         (json!({"restart": 1}), "restart - must be"),
         (json!({"tries": 9}), "tries - is unknown"),
+        (json!({"camera": "front"}), "camera - "),
+        (json!({"camera": {"lens": 1}}), "camera - "),
+        (json!({"camera": {"width": -1}}), "camera - "),
     ] {
         let (status, answer) = session.begin(body).await;
         assert_eq!(status, 400);
@@ -269,6 +273,68 @@ on_both!(a_selfie_that_is_no_frame_waits_for_a_person, |backend| {
     );
     session.assert_state("pending", 1, "in_review").await;
 });
+
+// Signals of injection are shown to reviewers, and change no result.
+#[tokio::test(flavor = "multi_thread")]
+async fn signals_of_injection_are_shown_to_reviewers() {
+    let mut account = Account::demo(Backend::Sqlite, &[]).await;
+    let live = json!({"name": "live", "defaultFields": {"liveSelfie": true, "documentFileUpload": true},
+        "defaultDocumentTypes": ["PASSPORT"],
+        "settings": {"reviewPolicy": "on_match"}});
+    account.add_flow(live).await;
+    let session = account.session("live", "user-1").await;
+    let camera = json!({"label": "OBS Virtual Camera", "width": 1_000, "height": 650, "frameRate": 30,
+        "device": true, "automated": true});
+    let (status, mut body) = session.begin(json!({"camera": camera})).await;
+    assert_eq!((status, &body["state"]), (200, &json!("running")), "{body}");
+    let mut chain = chain_of(&body);
+    let still = frame(360);
+    let picture = imaging::decode(&still, &imaging::Limits::default())
+        .unwrap()
+        .picture;
+    let mut sent: Vec<Vec<u8>> = Vec::new();
+    while body["state"] == "running" {
+        // A hand that is never quite still.
+        let first = sent.len() as u32;
+        assert!(first < 100, "{body}");
+        let frames: Vec<Vec<u8>> = (first..first + 5)
+            .map(|number| {
+                let shifted = picture.crop(number % 3, number % 2, 356, 476).unwrap();
+                imaging::encode_jpeg(&shifted.resized(360, 480), 60).unwrap()
+            })
+            .collect();
+        let shown = u16::try_from(body["instruction"]["number"].as_u64().unwrap()).unwrap();
+        let numbered: Vec<(u32, u32, u16, &[u8])> = (first..)
+            .zip(&frames)
+            .map(|(number, jpeg)| (number + 1, number * 80, shown, jpeg.as_slice()))
+            .collect();
+        let bytes = compose(&chain, &numbered);
+        let Ok(Fit::Next(next)) = chain.fit(&Body::parse(&bytes).unwrap()) else {
+            panic!("the frames fit")
+        };
+        chain = next;
+        let (status, answer) = session.send_frames(bytes).await;
+        assert_eq!(status, 200, "{answer}");
+        body = answer;
+        sent.extend(frames);
+    }
+    assert_eq!(body["state"], "passed", "{body}");
+    let selfie = body["selfieFrame"].as_u64().unwrap() as usize - 1;
+    let (status, body) = session
+        .send(specimen_form(&session, Some(sent[selfie].clone())))
+        .await;
+    assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
+    let officer = Browser::sign_up(&account.server, &account.id, "compliance").await;
+    let page = officer.get("/portal/applicants/1").await.page();
+    for said in [
+        "OBS Virtual Camera · 1000 × 650 · 30 frames a second",
+        "name of software that poses as one",
+        "size or rate that cameras do not have",
+        "controlled by a program",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+}
 
 /// The form of the specimen with a passport, with another selfie if one is given.
 fn specimen_form(session: &Session<'_>, selfie: Option<Vec<u8>>) -> Form {

@@ -118,6 +118,32 @@ fn attack_table(shown: &[&Shown]) -> Value {
     Value::Object(figures)
 }
 
+/// Runs with each signal of injection, out of those that are long enough for all signals.
+pub(super) fn signal_table<'a>(shown: impl Iterator<Item = &'a Shown>) -> Value {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut runs = 0;
+    for run in shown.flat_map(|shown| &shown.runs) {
+        if run.unchanged.is_none() {
+            continue;
+        }
+        runs += 1;
+        for signal in &run.report.signals {
+            *counts.entry(signal.as_str()).or_default() += 1;
+        }
+    }
+    let mut figures = Map::new();
+    figures.insert("runs".into(), json!(runs));
+    figures.extend(counts.into_iter().map(|(signal, count)| {
+        let of_signal = json!({
+            "runs": count,
+            "share": rounded(share(count, runs)),
+        });
+        (signal.to_owned(), of_signal)
+    }));
+    figures.insert("noneAtMost".into(), json!(rounded(upper_limit(0, runs))));
+    Value::Object(figures)
+}
+
 /// What decoding and measuring cost.
 pub(super) fn effort_table<'a>(shown: impl Iterator<Item = &'a Shown>) -> Value {
     let (mut frames, mut runs) = (0, 0);
@@ -164,7 +190,7 @@ pub(super) fn draw_det(file: &Path, honest: &[Shown], attacks: &[Shown]) -> anyh
 
 /// The distributions of measurements, of living people and of each kind of attack.
 pub(super) fn detail_tables(honest: &[Shown], attacks: &[Shown]) -> Report {
-    let mut groups: BTreeMap<String, Vec<&RunReport>> = BTreeMap::new();
+    let mut groups: BTreeMap<String, Vec<&Played>> = BTreeMap::new();
     let all = honest.iter().map(|shown| ("honest".to_owned(), shown));
     let all = all.chain(
         attacks
@@ -172,21 +198,20 @@ pub(super) fn detail_tables(honest: &[Shown], attacks: &[Shown]) -> Report {
             .map(|shown| (format!("attack {}", shown.kind.unwrap_or_default()), shown)),
     );
     for (name, shown) in all {
-        let reports = shown.runs.iter().map(|run| &run.report);
-        groups.entry(name).or_default().extend(reports);
+        groups.entry(name).or_default().extend(&shown.runs);
     }
     groups
         .into_iter()
-        .map(|(name, reports)| (format!("details {name}"), details(&reports)))
+        .map(|(name, runs)| (format!("details {name}"), details(&runs)))
         .collect()
 }
 
 /// A figure of a move.
 type Figure = fn(&MoveFigures) -> Option<f64>;
 
-fn details(reports: &[&RunReport]) -> Value {
-    let moves = || reports.iter().flat_map(|report| &report.moves);
-    let flashes = || reports.iter().filter_map(|report| report.flashes);
+fn details(runs: &[&Played]) -> Value {
+    let moves = || runs.iter().flat_map(|run| &run.report.moves);
+    let flashes = || runs.iter().filter_map(|run| run.report.flashes);
     let mut figures = Map::new();
     let of_moves: [(&str, bool, Figure); 7] = [
         ("reliefOfTurns", true, |figures| figures.relief.map(f64::from)),
@@ -226,6 +251,8 @@ fn details(reports: &[&RunReport]) -> Value {
     for (name, values) in of_flashes {
         figures.insert(name.into(), distribution(values));
     }
+    let unchanged = runs.iter().filter_map(|run| run.unchanged);
+    figures.insert("unchanged".into(), distribution(unchanged.collect()));
     Value::Object(figures)
 }
 
@@ -276,7 +303,10 @@ mod tests {
                 frames: 100,
                 took_ms: seconds * 1_000,
                 repeats: 0,
+                signals: Vec::new(),
+                camera: None,
             },
+            unchanged: None,
             processor: Duration::from_millis(500),
             clock: Duration::from_millis(700),
         }

@@ -11,8 +11,10 @@ use films::{Film, FrameEncoder};
 use imaging::{Limits, Picture};
 use rustix::time::{ClockId, clock_gettime};
 use service::challenge::measured_face;
+use sha2::{Digest, Sha256};
 use verification::challenge::{
-    Colour, End, Hint, Instruction, Kind, Measured, Move, Plan, Report, Run, Shown,
+    Camera, Colour, End, FrameTrace, Hint, Instruction, Kind, Measured, Move, Plan, Report, Run, Shown,
+    SignalCollector,
 };
 
 /// Milliseconds from one frame to the next, and how much a camera deviates from it.
@@ -35,6 +37,8 @@ const MOST_FRAMES: u32 = 1_800;
 pub(super) struct Played {
     pub(super) end: End,
     pub(super) report: Report,
+    /// The share of the picture that has not changed from frame to frame.
+    pub(super) unchanged: Option<f64>,
     /// Processor time and clock time of decoding and measuring.
     pub(super) processor: Duration,
     pub(super) clock: Duration,
@@ -56,7 +60,23 @@ pub(super) fn numbers(seed: u64) -> impl FnMut(u32) -> u32 {
 struct Sent {
     captured_ms: i64,
     instruction: u16,
+    hash: [u8; 32],
     picture: Picture,
+}
+
+/// The signals of a page that names an ordinary camera, so that only frames give further ones.
+fn signals() -> SignalCollector {
+    let camera = Camera {
+        label: "camera".into(),
+        width: 640,
+        height: 480,
+        frame_rate: 30.0,
+        is_device: true,
+        is_automated: false,
+    };
+    let mut signals = SignalCollector::default();
+    signals.begin(Some(camera), "browser", false);
+    signals
 }
 
 /// Plays a film to a challenge until it ends.
@@ -68,6 +88,7 @@ pub(super) fn play(engine: &FaceEngine, film: &mut Film, seed: u64) -> anyhow::R
         run,
         last: None,
         reference: None,
+        signals: signals(),
         number: 0,
         processor: Duration::ZERO,
         clock: Duration::ZERO,
@@ -101,8 +122,10 @@ pub(super) fn play(engine: &FaceEngine, film: &mut Film, seed: u64) -> anyhow::R
             let down = i64::from(DOWNLINK_MS.0 + random(DOWNLINK_MS.1 - DOWNLINK_MS.0));
             let measured_ms = server.take(std::mem::take(&mut waiting), now + up)?;
             if let Some(end) = server.run.end() {
+                server.run.note_signals(&server.signals);
                 return Ok(Played {
                     end,
+                    unchanged: server.signals.unchanged(),
                     report: server.run.report().clone(),
                     processor: server.processor,
                     clock: server.clock,
@@ -170,6 +193,7 @@ struct Server<'a> {
     run: Run,
     last: Option<(Picture, Option<Track>)>,
     reference: Option<Embedding>,
+    signals: SignalCollector,
     number: u32,
     processor: Duration,
     clock: Duration,
@@ -181,6 +205,7 @@ impl Server<'_> {
         Ok(Sent {
             captured_ms,
             instruction,
+            hash: Sha256::digest(jpeg).into(),
             picture,
         })
     }
@@ -197,6 +222,8 @@ impl Server<'_> {
             .iter()
             .map(|frame| (arrived_ms - (captured_ms - frame.captured_ms), frame.instruction))
             .collect();
+        let sent_as: Vec<(i64, [u8; 32])> =
+            sent.iter().map(|frame| (frame.captured_ms, frame.hash)).collect();
         let pictures: Vec<Picture> = sent.into_iter().map(|frame| frame.picture).collect();
         let last = self.last.take();
         let before = last
@@ -220,6 +247,16 @@ impl Server<'_> {
                 background: frame.background_rgb,
             });
         }
+        let traces: Vec<FrameTrace> = sent_as
+            .into_iter()
+            .zip(&frames)
+            .map(|((captured_ms, hash), frame)| FrameTrace {
+                captured_ms: u32::try_from(captured_ms).unwrap_or(0),
+                hash,
+                unchanged: frame.unchanged,
+            })
+            .collect();
+        self.signals.body(&traces, arrived_ms);
         self.run.take(&measured, done_ms);
         if self.number > MOST_FRAMES {
             self.run.give_up();

@@ -1,0 +1,508 @@
+//! Signals of injection: what suggests that the frames of a challenge do not come from a camera. They are evidence for
+//! reviewers and decide nothing: each of them has honest causes, and a skilful attacker avoids all of them.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// Parts of the names of software that poses as a camera, and of the test cameras of browsers, in lower case.
+const VIRTUAL_CAMERAS: [&str; 27] = [
+    "altercam",
+    "avatarify",
+    "camtwist",
+    "chromacam",
+    "deepfacelive",
+    "droidcam",
+    "dummy video",
+    "e2esoft",
+    "epoccam",
+    "facerig",
+    "fake_device",
+    "iriun",
+    "ivcam",
+    "loopback",
+    "manycam",
+    "mmhmm",
+    "ndi webcam",
+    "obs-camera",
+    "obs virtual",
+    "snap camera",
+    "sparkocam",
+    "splitcam",
+    "v4l2loopback",
+    "vcam",
+    "virtual",
+    "webcammax",
+    "youcam",
+];
+/// The longest label that is kept.
+const MAX_LABEL: usize = 120;
+/// Ratios of a picture's longer side to its shorter one that cameras have.
+const RATIOS: [f32; 9] = [
+    1.0,
+    5.0 / 4.0,
+    11.0 / 9.0,
+    4.0 / 3.0,
+    3.0 / 2.0,
+    16.0 / 10.0,
+    16.0 / 9.0,
+    17.0 / 9.0,
+    20.0 / 9.0,
+];
+const RATIO_TOLERANCE: f32 = 0.015;
+/// Sides (pixels) and frame rates (a second) that cameras have.
+const SIDES: std::ops::RangeInclusive<u32> = 120..=8_192;
+const RATES: std::ops::RangeInclusive<f32> = 1.0..=240.0;
+/// A film needs so many frames before its figures say something.
+const LEAST_FRAMES: u32 = 40;
+/// Intervals that deviate less from their mean are those of a program (ms). Whole milliseconds of a steady camera with 30
+/// frames a second already deviate by 0.47.
+const EVEN_MS: f64 = 0.3;
+/// So many frames that are byte for byte an earlier one. The frame just before does not count.
+const REPEATED: u32 = 3;
+/// The page's clock may deviate from this server's by this share, once it was compared for so long (ms) and so often.
+const RATE_TOLERANCE: f64 = 0.05;
+const RATE_LEAST_MS: f64 = 8_000.0;
+const RATE_LEAST_BODIES: f64 = 20.0;
+/// A sensor's noise leaves at most this share of a picture's cells unchanged from one frame to the next, on average.
+/// Chosen on 10 rendered people with noise (0.03–0.09) and without (0.15–0.43). No real camera was measured; one that
+/// removes noise well may exceed it.
+const UNCHANGED: f64 = 0.2;
+
+/// A sign that frames may not come from a camera.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Signal {
+    /// The camera has the name of software that poses as one.
+    VirtualCamera,
+    /// The page named no camera, or one without a name. Frames that a script feeds to the page have none.
+    UnnamedCamera,
+    /// The camera states a size or rate that cameras do not have.
+    UnlikelyPicture,
+    /// The browser says that a program controls it.
+    AutomatedBrowser,
+    /// Another camera took over during a run.
+    CameraChanged,
+    /// Another browser took over during a run, without a hand-off that the page had begun.
+    DeviceChanged,
+    /// Frames are byte for byte earlier ones.
+    RepeatedFrames,
+    /// Frames came in intervals as even as a program's.
+    EvenTiming,
+    /// The page's clock runs faster or slower than this server's, as that of a film played at another speed.
+    ClockRate,
+    /// So much of the picture stands perfectly still that it has no sensor's noise.
+    NoNoise,
+}
+
+impl Signal {
+    /// The word in records, such as `virtual_camera`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Signal::VirtualCamera => "virtual_camera",
+            Signal::UnnamedCamera => "unnamed_camera",
+            Signal::UnlikelyPicture => "unlikely_picture",
+            Signal::AutomatedBrowser => "automated_browser",
+            Signal::CameraChanged => "camera_changed",
+            Signal::DeviceChanged => "device_changed",
+            Signal::RepeatedFrames => "repeated_frames",
+            Signal::EvenTiming => "even_timing",
+            Signal::ClockRate => "clock_rate",
+            Signal::NoNoise => "no_noise",
+        }
+    }
+}
+
+/// What signals need of a frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FrameTrace {
+    /// The page's clock, in ms since the nonce's first frame.
+    pub captured_ms: u32,
+    /// SHA-256 of the JPEG.
+    pub hash: [u8; 32],
+    /// The share of the picture that has not changed since the frame before, 0–1.
+    pub unchanged: Option<f32>,
+}
+
+/// What the page says of its camera. A client can say anything.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Camera {
+    /// Its name.
+    pub label: String,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Frames a second.
+    pub frame_rate: f32,
+    /// Whether the browser knows it as a device.
+    pub is_device: bool,
+    /// Whether the browser says that a program controls it.
+    pub is_automated: bool,
+}
+
+impl Camera {
+    /// The camera with a label of bounded length without control characters, and a rate that can be stored.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        self.label = self
+            .label
+            .chars()
+            .filter(|character| !character.is_control())
+            .take(MAX_LABEL)
+            .collect();
+        // JSON has no infinity, in which this is stored.
+        if !self.frame_rate.is_finite() {
+            self.frame_rate = 0.0;
+        }
+        self
+    }
+
+    fn signals(&self) -> impl Iterator<Item = Signal> {
+        let label = self.label.to_lowercase();
+        let (short, long) = (self.width.min(self.height), self.width.max(self.height));
+        let ratio = long as f32 / short.max(1) as f32;
+        let is_likely = SIDES.contains(&short)
+            && SIDES.contains(&long)
+            && RATES.contains(&self.frame_rate)
+            && RATIOS
+                .iter()
+                .any(|known| (ratio / known - 1.0).abs() <= RATIO_TOLERANCE);
+        [
+            (
+                VIRTUAL_CAMERAS.iter().any(|name| label.contains(name)),
+                Signal::VirtualCamera,
+            ),
+            (label.trim().is_empty() || !self.is_device, Signal::UnnamedCamera),
+            (!is_likely, Signal::UnlikelyPicture),
+            (self.is_automated, Signal::AutomatedBrowser),
+        ]
+        .into_iter()
+        .filter_map(|(holds, signal)| holds.then_some(signal))
+    }
+}
+
+/// Collects signals over a run. It can be stored between two bodies of frames.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SignalCollector {
+    camera: Option<Camera>,
+    /// A hash of what tells one browser from another.
+    device: Option<String>,
+    found: BTreeSet<Signal>,
+    /// Intervals of the page's clock: their number, sum and sum of squares (ms).
+    intervals: (u32, f64, f64),
+    /// Bodies of the present nonce: their number; sums of the page's clock, the server's, their squares and product (s).
+    clocks: [f64; 5],
+    /// When the nonce's first body arrived, and the page's clock at its last frame (ms).
+    first: Option<(i64, i64)>,
+    last_captured: Option<u32>,
+    /// The first bytes of the hash of each frame.
+    hashes: Vec<u32>,
+    repeated: u32,
+    /// The frames whose unchanged share is known, and the sum of the shares.
+    unchanged: (u32, f64),
+}
+
+impl SignalCollector {
+    /// Notes who begins or continues a run. `is_handoff`: the page began a hand-off to another device, which was taken.
+    pub fn begin(&mut self, camera: Option<Camera>, device: &str, is_handoff: bool) {
+        let under_way = !self.hashes.is_empty();
+        let is_another = self.device.as_deref().is_some_and(|before| before != device);
+        if under_way && is_another && !is_handoff {
+            self.found.insert(Signal::DeviceChanged);
+        }
+        let label = |camera: &Option<Camera>| camera.as_ref().map(|camera| camera.label.clone());
+        if under_way && !is_another && label(&self.camera) != label(&camera) {
+            self.found.insert(Signal::CameraChanged);
+        }
+        self.device = Some(device.to_owned());
+        match &camera {
+            Some(camera) => self.found.extend(camera.signals()),
+            None => {
+                self.found.insert(Signal::UnnamedCamera);
+            }
+        }
+        self.camera = camera;
+        // A new nonce starts the page's clock again.
+        (self.clocks, self.first, self.last_captured) = ([0.0; 5], None, None);
+    }
+
+    /// Notes the frames of a body, and when it arrived.
+    pub fn body(&mut self, frames: &[FrameTrace], arrived_ms: i64) {
+        for frame in frames {
+            if let Some(before) = self.last_captured.replace(frame.captured_ms) {
+                let interval = f64::from(frame.captured_ms.saturating_sub(before));
+                let (number, sum, squares) = &mut self.intervals;
+                (*number, *sum, *squares) = (*number + 1, *sum + interval, *squares + interval * interval);
+            }
+            let [a, b, c, d, ..] = frame.hash;
+            let hash = u32::from_be_bytes([a, b, c, d]);
+            let earlier = self.hashes.len().saturating_sub(1);
+            if self
+                .hashes
+                .get(..earlier)
+                .is_some_and(|earlier| earlier.contains(&hash))
+            {
+                self.repeated += 1;
+            }
+            self.hashes.push(hash);
+            if let Some(share) = frame.unchanged.filter(|share| share.is_finite()) {
+                let (number, sum) = &mut self.unchanged;
+                (*number, *sum) = (*number + 1, *sum + f64::from(share));
+            }
+        }
+        if let Some(last) = frames.last() {
+            let captured = i64::from(last.captured_ms);
+            let (arrived_first, captured_first) = *self.first.get_or_insert((arrived_ms, captured));
+            let x = (captured - captured_first) as f64 / 1_000.0;
+            let y = (arrived_ms - arrived_first) as f64 / 1_000.0;
+            for (sum, more) in self.clocks.iter_mut().zip([1.0, x, y, x * x, x * y]) {
+                *sum += more;
+            }
+            self.note_rate(x * 1_000.0);
+        }
+    }
+
+    /// Notes a clock that runs at another rate, once it was compared for this long (ms).
+    fn note_rate(&mut self, compared_ms: f64) {
+        let [number, x, y, xx, xy] = self.clocks;
+        let spread = number * xx - x * x;
+        if number < RATE_LEAST_BODIES || compared_ms < RATE_LEAST_MS || spread <= 0.0 {
+            return;
+        }
+        let rate = (number * xy - x * y) / spread;
+        if (rate - 1.0).abs() > RATE_TOLERANCE {
+            self.found.insert(Signal::ClockRate);
+        }
+    }
+
+    /// The deviation of the intervals between frames, in ms; `None` of a short film.
+    #[must_use]
+    pub fn deviation_ms(&self) -> Option<f64> {
+        let (number, sum, squares) = self.intervals;
+        let all = f64::from(number);
+        let mean = sum / all.max(1.0);
+        (number >= LEAST_FRAMES).then(|| (squares / all - mean * mean).max(0.0).sqrt())
+    }
+
+    /// The share of the picture that has not changed from frame to frame, on average; `None` of a short film.
+    #[must_use]
+    pub fn unchanged(&self) -> Option<f64> {
+        let (number, sum) = self.unchanged;
+        (number >= LEAST_FRAMES).then(|| sum / f64::from(number))
+    }
+
+    /// The signals until now, and the camera that the page named last.
+    #[must_use]
+    pub fn found(&self) -> (Vec<Signal>, Option<Camera>) {
+        let mut found = self.found.clone();
+        if self.repeated >= REPEATED {
+            found.insert(Signal::RepeatedFrames);
+        }
+        if self.deviation_ms().is_some_and(|deviation| deviation < EVEN_MS) {
+            found.insert(Signal::EvenTiming);
+        }
+        if self.unchanged().is_some_and(|share| share > UNCHANGED) {
+            found.insert(Signal::NoNoise);
+        }
+        (found.into_iter().collect(), self.camera.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn camera() -> Camera {
+        Camera {
+            label: "FaceTime HD Camera".into(),
+            width: 1_280,
+            height: 720,
+            frame_rate: 30.0,
+            is_device: true,
+            is_automated: false,
+        }
+    }
+
+    fn collector() -> SignalCollector {
+        let mut collector = SignalCollector::default();
+        collector.begin(Some(camera()), "browser", false);
+        collector
+    }
+
+    /// A film of bodies with two frames each: the time of each frame, its content, when its body arrived, its unchanged share.
+    fn play(
+        collector: &mut SignalCollector,
+        frames: u32,
+        captured: impl Fn(u32) -> u32,
+        content: impl Fn(u32) -> u32,
+        arrived: impl Fn(u32) -> i64,
+        unchanged: impl Fn(u32) -> f32,
+    ) {
+        for first in (0..frames).step_by(2) {
+            let traces = [first, first + 1].map(|frame| FrameTrace {
+                captured_ms: captured(frame),
+                hash: std::array::from_fn(|at| content(frame).to_be_bytes()[at % 4]),
+                unchanged: Some(unchanged(frame)),
+            });
+            collector.body(&traces, arrived(captured(first + 1)));
+        }
+    }
+
+    /// The time of a camera's frame, which is never quite even.
+    fn uneven(frame: u32) -> u32 {
+        frame * 67 + frame % 3
+    }
+
+    fn noisy(frame: u32) -> f32 {
+        0.1 + 0.01 * (frame % 7) as f32
+    }
+
+    #[test]
+    fn a_camera_gives_no_signal() {
+        let mut collector = collector();
+        play(
+            &mut collector,
+            200,
+            uneven,
+            |frame| frame,
+            |at| i64::from(at) + 90,
+            noisy,
+        );
+        assert_eq!(collector.found(), (Vec::new(), Some(camera())));
+        // Stored between bodies.
+        let stored = serde_json::to_string(&collector).unwrap();
+        assert_eq!(
+            serde_json::from_str::<SignalCollector>(&stored).unwrap(),
+            collector
+        );
+        // A state of a version without signals.
+        assert_eq!(
+            serde_json::from_str::<SignalCollector>("{}").unwrap(),
+            SignalCollector::default()
+        );
+    }
+
+    #[test]
+    fn what_the_page_says_of_its_camera() {
+        type Change = fn(&mut Camera);
+        let cases: [(Change, Option<Signal>); 14] = [
+            (|_| (), None),
+            (
+                |it| it.label = "OBS Virtual Camera".into(),
+                Some(Signal::VirtualCamera),
+            ),
+            (
+                |it| it.label = "ManyCam Virtual Webcam".into(),
+                Some(Signal::VirtualCamera),
+            ),
+            (
+                |it| it.label = "fake_device_0".into(),
+                Some(Signal::VirtualCamera),
+            ),
+            (|it| it.label = "camera2 1, facing front".into(), None),
+            (|it| it.label = "Frontkamera".into(), None),
+            (|it| it.label = " ".into(), Some(Signal::UnnamedCamera)),
+            (|it| it.is_device = false, Some(Signal::UnnamedCamera)),
+            (|it| (it.width, it.height) = (480, 640), None),
+            (|it| (it.width, it.height) = (352, 288), None),
+            (
+                |it| (it.width, it.height) = (1_000, 650),
+                Some(Signal::UnlikelyPicture),
+            ),
+            (|it| (it.width, it.height) = (0, 0), Some(Signal::UnlikelyPicture)),
+            (|it| it.frame_rate = 1_000.0, Some(Signal::UnlikelyPicture)),
+            (|it| it.is_automated = true, Some(Signal::AutomatedBrowser)),
+        ];
+        for (change, expected) in cases {
+            let mut changed = camera();
+            change(&mut changed);
+            let mut collector = SignalCollector::default();
+            collector.begin(Some(changed.clone()), "browser", false);
+            let expected: Vec<Signal> = expected.into_iter().collect();
+            assert_eq!(collector.found().0, expected, "{changed:?}");
+        }
+        let mut collector = SignalCollector::default();
+        collector.begin(None, "browser", false);
+        assert_eq!(collector.found().0, [Signal::UnnamedCamera]);
+        let long = Camera {
+            label: "x\u{7}".repeat(200),
+            ..camera()
+        };
+        assert_eq!(long.bounded().label, "x".repeat(MAX_LABEL));
+        let endless = Camera {
+            frame_rate: f32::INFINITY,
+            ..camera()
+        };
+        assert_eq!(endless.bounded().frame_rate, 0.0);
+    }
+
+    #[test]
+    fn another_camera_or_browser_in_a_run() {
+        let other = Camera {
+            label: "Back Camera".into(),
+            ..camera()
+        };
+        for (camera_after, device, is_handoff, under_way, expected) in [
+            (camera(), "browser", false, true, None),
+            (other.clone(), "browser", false, true, Some(Signal::CameraChanged)),
+            (other.clone(), "browser", false, false, None),
+            (other.clone(), "phone", false, true, Some(Signal::DeviceChanged)),
+            (other.clone(), "phone", true, true, None),
+            (other, "phone", false, false, None),
+        ] {
+            let mut collector = collector();
+            if under_way {
+                play(&mut collector, 2, uneven, |frame| frame, i64::from, noisy);
+            }
+            collector.begin(Some(camera_after.clone()), device, is_handoff);
+            let expected: Vec<Signal> = expected.into_iter().collect();
+            assert_eq!(
+                collector.found().0,
+                expected,
+                "{camera_after:?} {device} {is_handoff}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_the_frames_say() {
+        let found = |frames,
+                     captured: fn(u32) -> u32,
+                     content: fn(u32) -> u32,
+                     arrived: fn(u32) -> i64,
+                     unchanged: fn(u32) -> f32| {
+            let mut collector = collector();
+            play(&mut collector, frames, captured, content, arrived, unchanged);
+            collector.found().0
+        };
+        let even = |frame| frame * 80;
+        let own = |frame| frame;
+        let soon = |at| i64::from(at) + 90;
+        assert_eq!(found(200, even, own, soon, noisy), [Signal::EvenTiming]);
+        assert_eq!(found(20, even, own, soon, noisy), [], "too short");
+        assert_eq!(
+            found(200, uneven, |frame| frame % 150, soon, noisy),
+            [Signal::RepeatedFrames]
+        );
+        // A camera with few pictures in the dark: each is taken twice.
+        assert_eq!(found(200, uneven, |frame| frame / 2, soon, noisy), []);
+        // A film at 0.9 of its speed, and one whose network becomes slower by 300 ms.
+        assert_eq!(
+            found(200, uneven, own, |at| i64::from(at) * 10 / 9, noisy),
+            [Signal::ClockRate]
+        );
+        assert_eq!(
+            found(200, uneven, own, |at| i64::from(at) + i64::from(at) / 45, noisy),
+            []
+        );
+        // A rendered room stands perfectly still.
+        let rendered = |frame| 0.6 + 0.01 * (frame % 7) as f32;
+        assert_eq!(found(200, uneven, own, soon, rendered), [Signal::NoNoise]);
+        assert_eq!(found(20, uneven, own, soon, rendered), [], "too short");
+        let unreadable = |_| f32::NAN;
+        assert_eq!(found(200, uneven, own, soon, unreadable), []);
+    }
+}
