@@ -46,7 +46,7 @@ export const step = (number, show, { move, colour, ...more } = {}) => ({ state: 
  * @param {import("playwright-core").Page} page @param {Wanted} wanted
  */
 export async function mockChallenge(page, wanted) {
-  const opened = /** @type {{route: string, restart: boolean}[]} */ ([]);
+  const opened = /** @type {{route: string, restart: boolean, camera: Partial<import("../verify/capture/camera.js").CameraDescription> | null}[]} */ ([]);
   /** Accepted frames of all nonces, by number. @type {Map<number, Frame>} */
   const all = new Map();
   let nonce = Buffer.alloc(16);

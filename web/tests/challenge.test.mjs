@@ -109,7 +109,10 @@ test("a live selfie is a burst without turns, by a wide camera", async () => {
   for (const { jpeg } of mock.all.values()) assert.deepEqual(jpegSize(jpeg), { width: 480, height: 360 });
   await me.button("challenge.redo").click();
   await page.locator("main .shot img").waitFor();
-  assert.deepEqual(mock.opened, [{ route: "standard", restart: false }, { route: "standard", restart: true }]);
+  assert.deepEqual(mock.opened.map(({ route, restart }) => ({ route, restart })), [{ route: "standard", restart: false }, { route: "standard", restart: true }]);
+  const { label, ...camera } = mock.opened[0].camera ?? {};
+  assert.match(label ?? "", /wide\.mjpeg$/, "the film that Chromium takes for a camera");
+  assert.deepEqual(camera, { width: 1600, height: 1200, frameRate: 30, device: true, automated: true });
   await watched.close(server);
 });
 
@@ -156,7 +159,7 @@ test("void for a slow connection: nothing counted, another device, and the other
   await me.at("selfie-assisted");
   await me.button("picture.camera").click();
   await page.locator("main .shot img").waitFor();
-  assert.deepEqual(mock.opened, [{ route: "standard", restart: false }, { route: "assisted", restart: false }]);
+  assert.deepEqual(mock.opened.map(({ route, restart }) => ({ route, restart })), [{ route: "standard", restart: false }, { route: "assisted", restart: false }]);
   await watched.close(server);
 });
 

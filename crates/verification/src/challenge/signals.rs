@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 /// Parts of the names of software that poses as a camera, and of the test cameras of browsers, in lower case.
-const VIRTUAL_CAMERAS: [&str; 27] = [
+const VIRTUAL_CAMERAS: [&str; 29] = [
+    ".mjpeg",
+    ".y4m",
     "altercam",
     "avatarify",
     "camtwist",
@@ -388,7 +390,11 @@ mod tests {
     #[test]
     fn what_the_page_says_of_its_camera() {
         type Change = fn(&mut Camera);
-        let cases: [(Change, Option<Signal>); 14] = [
+        let cases: [(Change, Option<Signal>); 15] = [
+            (
+                |it| it.label = "/tmp/film.mjpeg".into(),
+                Some(Signal::VirtualCamera),
+            ),
             (|_| (), None),
             (
                 |it| it.label = "OBS Virtual Camera".into(),
