@@ -111,7 +111,7 @@ export const reject = () => call("POST", `${SESSION}/handoff/reject`);
  * @param {import("./capture/camera.js").CameraDescription | null} camera
  * @returns {Promise<import("./capture/challenge.js").Answer>}
  */
-export const challenge = (route, restart, camera) => call("POST", `${SESSION}/challenge`, { body: { route, restart, camera }, timeout: CHALLENGE_MS });
+export const challenge = (route, restart, camera) => call("POST", `${SESSION}/challenge`, { body: { route, restart, ...(camera && { camera }) }, timeout: CHALLENGE_MS });
 /**
  * Sends frames of the challenge (capture/frames.js).
  * @param {Uint8Array<ArrayBuffer>} bytes

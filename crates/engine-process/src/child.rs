@@ -286,6 +286,7 @@ mod tests {
         Settings {
             program,
             models: None,
+            pad: None,
             decoding: Duration::from_secs(1),
             most: 1,
             weak_sandbox: false,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use documents::ReadHints;
 use imaging::{DecodeError, Limits};
-use inference::own::{OwnFolder, Selection};
+use inference::own::{ModelKind, OwnFolder, Selection};
 use rustix::process::Signal;
 use thiserror::Error;
 
@@ -53,9 +53,9 @@ struct EngineStatus {
     tried: Option<Instant>,
     /// Workers that start, wait or work.
     workers: usize,
-    /// The own models of the first worker that started. All later ones get the same, because attempts of one process
-    /// must not be decided by different models.
-    selection: Option<Selection>,
+    /// The own models of the first worker that started, with the version that it named. All later ones get the same,
+    /// because attempts of one process must not be decided by different models.
+    selection: Option<(Selection, Option<String>)>,
 }
 
 /// The engine workers of a process. Clones share them.
@@ -365,9 +365,17 @@ impl EngineWorkers {
                 Err(EngineError::Unavailable(reason))
             }
             Ok((worker, engines, selection)) => {
-                status.selection.get_or_insert(selection);
-                status.last = Some(Ok(engines));
-                Ok(PooledWorker { worker, _slot: slot })
+                let version = engines.models.get(ModelKind::Pad.as_str()).cloned();
+                let (_, first) = status.selection.get_or_insert((selection, version.clone()));
+                if *first == version {
+                    status.last = Some(Ok(engines));
+                    Ok(PooledWorker { worker, _slot: slot })
+                } else {
+                    let reason = "the own model was changed after this process had started with it: restart the server";
+                    tracing::error!("an engine worker cannot be used: {reason}");
+                    status.last = Some(Err(reason.into()));
+                    Err(EngineError::Unavailable(reason.into()))
+                }
             }
         };
         drop(status);
@@ -377,15 +385,22 @@ impl EngineWorkers {
 
     /// The own models that a worker gets: those of the workers before it, else those in use.
     fn selection(&self) -> Result<Selection, StartError> {
-        if let Some(selection) = &self.0.status().selection {
+        if let Some((selection, _)) = &self.0.status().selection {
             return Ok(selection.clone());
         }
+        let broken = |reason: String| StartError::Broken(format!("the models cannot be used: {reason}"));
         let Some(models) = inference::find_models_dir(self.0.settings.models.as_deref()) else {
             return Ok(Selection::default());
         };
-        OwnFolder::of(&models)
+        let selection = OwnFolder::of(&models)
             .selection()
-            .map_err(|error| StartError::Broken(format!("the models cannot be used: {error}")))
+            .map_err(|error| broken(error.to_string()))?;
+        if let Some(required) = &self.0.settings.pad {
+            selection
+                .require(required)
+                .map_err(|error| broken(error.to_string()))?;
+        }
+        Ok(selection)
     }
 
     /// Starts a worker in the background for the next file, if there are too few.

@@ -11,6 +11,8 @@ pub struct Settings {
     pub program: PathBuf,
     /// The folder of the models, if it is not the usual one.
     pub models: Option<PathBuf>,
+    /// The own model for presentation attack detection that must be in use.
+    pub pad: Option<String>,
     /// Processor time for decoding one file, in whole seconds.
     pub decoding: Duration,
     /// Keep at most this many workers.

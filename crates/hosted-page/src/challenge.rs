@@ -14,7 +14,7 @@ use http_server::gate::Authenticated;
 use http_server::json::JsonObject;
 use http_server::openapi::{ErrorAndMessageBody, HostedErrors, SessionBodyErrors};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use service::Shared;
 use service::challenge::{self, Beginning, Progress, Route};
@@ -37,10 +37,11 @@ pub struct ChallengeRequestBody {
     camera: Option<CameraBody>,
 }
 
-/// A camera, as the browser describes it. Every member may be left out.
-#[derive(Default, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schema(as = CameraDescription)]
+/// A camera, as the browser describes it. Every member may be left out. A member that cannot be read, or has another
+/// name, is ignored.
+#[derive(ToSchema)]
+#[schema(as = CameraDescription, rename_all = "camelCase")]
+#[allow(dead_code, reason = "read by the derive only; `described` reads it")]
 pub struct CameraBody {
     /// Its name. The first 120 characters are kept.
     #[schema(example = "FaceTime HD Camera")]
@@ -62,19 +63,22 @@ pub struct CameraBody {
     automated: Option<bool>,
 }
 
-impl From<CameraBody> for Camera {
-    fn from(body: CameraBody) -> Self {
-        // What is left out is unknown, which is itself a signal, and decides nothing.
-        Camera {
-            label: body.label.unwrap_or_default(),
-            width: body.width.unwrap_or(0),
-            height: body.height.unwrap_or(0),
-            frame_rate: body.frame_rate.unwrap_or(0.0),
-            is_device: body.device.unwrap_or(false),
-            is_automated: body.automated.unwrap_or(false),
-        }
-        .bounded()
+/// A camera as the page describes it. A member that cannot be read is unknown: no person fails by their camera's
+/// description.
+fn described(camera: &Map<String, Value>) -> Camera {
+    let number = |name: &str| camera.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+    let flag = |name: &str| camera.get(name).and_then(Value::as_bool);
+    let label = camera.get("label").and_then(Value::as_str);
+    Camera {
+        label: label.unwrap_or_default().to_owned(),
+        // `as` saturates.
+        width: number("width") as u32,
+        height: number("height") as u32,
+        frame_rate: number("frameRate") as f32,
+        is_device: flag("device").unwrap_or(true),
+        is_automated: flag("automated").unwrap_or(false),
     }
+    .bounded()
 }
 
 /// The state of a challenge.
@@ -276,16 +280,11 @@ fn read(body: &Map<String, Value>) -> Result<(Route, bool, Option<Camera>), Prob
     };
     let camera = match body.get("camera") {
         None | Some(Value::Null) => None,
-        Some(camera) => match CameraBody::deserialize(camera) {
-            Ok(camera) => Some(camera.into()),
-            Err(error) => {
-                let fault = verification::json::describe_without_values(&error);
-                errors.push(format!(
-                    "camera - {fault}; send `label`, `width`, `height`, `frameRate`, `device` and `automated`"
-                ));
-                None
-            }
-        },
+        Some(Value::Object(camera)) => Some(described(camera)),
+        Some(_) => {
+            errors.push("camera - must be an object".to_owned());
+            None
+        }
     };
     let unknown = body
         .keys()
@@ -332,8 +331,18 @@ mod tests {
                 )),
             ),
             (json!({"camera": "front"}), Err("camera - ")),
-            (json!({"camera": {"width": -1}}), Err("camera - ")),
-            (json!({"camera": {"lens": 1}}), Err("camera - ")),
+            (
+                json!({"camera": {"width": -1, "height": 480.5, "frameRate": "fast", "device": 1, "lens": 1}}),
+                Ok((
+                    Route::Standard,
+                    false,
+                    Some(Camera {
+                        height: 480,
+                        is_device: true,
+                        ..Camera::default()
+                    }),
+                )),
+            ),
             (json!({"route": "easy"}), Err("route")),
             (json!({"restart": "yes"}), Err("restart")),
             (json!({"rout": "assisted"}), Err("rout - is unknown")),

@@ -42,7 +42,9 @@ pub enum ModelError {
         reason: String,
     },
     /// The runtime refuses a model's file.
-    #[error("the model `{name}` does not load ({reason}): run `make models` again")]
+    #[error(
+        "the model `{name}` does not load ({reason}): run `make models` again, or replace the file if it is your own"
+    )]
     Load {
         /// The model.
         name: String,

@@ -166,7 +166,7 @@ impl Models {
         self.pool(name).version()
     }
 
-    /// The versions of all models by name, of own models with their names: `pad` is `NAME@VERSION`.
+    /// The versions of all models by name. `pad` is `NAME@VERSION.FINGERPRINT` of the own model.
     #[must_use]
     pub fn versions(&self) -> BTreeMap<String, String> {
         let built_in = ModelName::ALL
@@ -174,7 +174,7 @@ impl Models {
             .map(|name| (name.as_str().to_owned(), self.version(name).to_owned()));
         let own = self.pad.iter().map(|model| {
             let declaration = model.declaration();
-            let version = format!("{}@{}", declaration.name, model.version());
+            let version = format!("{}@{}.{}", declaration.name, model.version(), model.fingerprint());
             (declaration.kind.as_str().to_owned(), version)
         });
         built_in.chain(own).collect()

@@ -62,6 +62,15 @@ impl Pool {
     }
 
     pub(crate) fn run(&self, input: Input<'_>) -> Result<Vec<Tensor>, ModelError> {
+        self.run_outputs(input, usize::MAX)
+    }
+
+    /// Runs the model, and returns its first output only. Others may have any type.
+    pub(crate) fn run_first(&self, input: Input<'_>) -> Result<Vec<Tensor>, ModelError> {
+        self.run_outputs(input, 1)
+    }
+
+    fn run_outputs(&self, input: Input<'_>, most: usize) -> Result<Vec<Tensor>, ModelError> {
         let refused = |reason: String| ModelError::Input {
             name: self.name.clone(),
             shape: input.shape.to_vec(),
@@ -85,6 +94,7 @@ impl Pool {
         self.inputs_run.fetch_add(batch, Ordering::Relaxed);
         outputs
             .values()
+            .take(most)
             .map(|output| {
                 let (shape, data) = output
                     .try_extract_tensor::<f32>()

@@ -177,6 +177,10 @@ pub struct ServeConfig {
     /// Start even if a required wall around the processes that read uploaded files cannot be built.
     #[arg(long, env = "BONAFIDE_WEAK_SANDBOX")]
     pub weak_sandbox: bool,
+    /// The own model for presentation attack detection that must be in use (`bonafide models use`): with another one,
+    /// or none, the engines do not start.
+    #[arg(long, env = "BONAFIDE_PAD")]
+    pub pad: Option<String>,
     /// Start the first engine worker when the first file arrives, not when the server starts. This saves about
     /// 200 MiB of memory where verifications are rare; the first one takes half a second longer.
     #[arg(long, env = "BONAFIDE_ENGINES_ON_DEMAND")]

@@ -148,10 +148,10 @@ pub async fn begin(app: &App, caller: &Caller, request: Beginning<'_>) -> Result
                 None => State::new(Run::new(Plan::random(kind, &mut random), now), nonce()),
             };
             let handoff = handoffs::of_session(tx, caller.scope, session.id).await?;
-            let is_handoff = handoff.is_some_and(|handoff| handoff.claimed);
-            state
-                .signals
-                .begin(camera.clone(), &device(user_agent), is_handoff);
+            let taken = handoff
+                .filter(|handoff| handoff.claimed)
+                .map(|handoff| handoff.number);
+            state.signals.begin(camera.clone(), &device(user_agent), taken);
             challenge.run = Some(state.write()?);
         } else {
             challenge.state = ChallengeState::Waiting;

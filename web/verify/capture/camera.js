@@ -171,7 +171,8 @@ export class Camera {
     if (!track) return null;
     const { width = 0, height = 0, frameRate = 0, deviceId = "" } = track.getSettings();
     return {
-      label: track.label,
+      // Half a surrogate pair is no JSON.
+      label: track.label.replace(/[\ud800-\udfff]/gu, ""),
       width: Math.round(width),
       height: Math.round(height),
       frameRate,

@@ -185,7 +185,12 @@ async function challenge(host, { route, restart }, left, stop, instead) {
     const ending = await Promise.race([
       failed,
       runChallenge({
-        open: (route, restart) => api.challenge(route, restart, camera.describe()),
+        // During an upgrade, an older server may answer, which does not know the description.
+        open: (route, restart) =>
+          api.challenge(route, restart, camera.describe()).catch((error) => {
+            if (/** @type {{status?: number}} */ (error).status !== 400) throw error;
+            return api.challenge(route, restart, null);
+          }),
         send: api.challengeFrames,
         film: createFilm(screen.video),
         show: (answer) => {

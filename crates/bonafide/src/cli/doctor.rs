@@ -19,7 +19,8 @@ use chain_sources::transport::HttpTransport;
 use clap::Args;
 use engine_process::Wall;
 use faces::FaceEngine;
-use inference::own::ModelKind;
+use inference::Models;
+use inference::own::{ModelKind, Selection};
 use jiff::Timestamp;
 use sanctions::store::ListStore;
 use service::chain_watch;
@@ -115,11 +116,8 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
             let models = Arc::new(models);
             let engine = FaceEngine::new(Arc::clone(&models));
             let version = Some(engine.embedding_version().to_owned());
-            if let Err(error) = engine.check_own_models() {
-                return (
-                    Check::bad("models", format!("{:#}", anyhow::Error::new(error))),
-                    version,
-                );
+            if let Err(error) = own_models(config, &models, &engine) {
+                return (Check::bad("models", format!("{error:#}")), version);
             }
             let mut text = format!(
                 "found, checked and loaded in {:.1} s",
@@ -133,6 +131,15 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
         }
         Err(error) => (Check::bad("models", format!("{error:#}")), None),
     }
+}
+
+/// Checks that the own model in use may decide, and that it is the one that the settings require.
+fn own_models(config: &ServeConfig, models: &Models, engine: &FaceEngine) -> anyhow::Result<()> {
+    if let Some(required) = &config.pad {
+        let pad = models.pad().map(|model| model.declaration().name.clone());
+        Selection { pad }.require(required)?;
+    }
+    Ok(engine.check_own_models()?)
 }
 
 /// Checks the database, key, objects, disk, faces and lists.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use faces::FaceEngine;
 use inference::Models;
 use serde_json::json;
 use service::config::DataConfig;
@@ -37,6 +38,13 @@ pub(super) struct ModelsArg {
 impl ModelsArg {
     pub(super) fn open(&self) -> anyhow::Result<Arc<Models>> {
         Ok(Arc::new(open_models(self.models.as_deref())?))
+    }
+
+    /// The face engine, after the golden tests of an own model in use.
+    pub(super) fn faces(&self) -> anyhow::Result<FaceEngine> {
+        let engine = FaceEngine::new(self.open()?);
+        engine.check_own_models()?;
+        Ok(engine)
     }
 
     pub(super) fn folder(&self) -> Option<PathBuf> {
@@ -133,7 +141,7 @@ pub(crate) struct DetectFaces {
 
 impl DetectFaces {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let engine = faces::FaceEngine::new(self.models.open()?);
+        let engine = self.models.faces()?;
         answer(
             self.source.batch,
             file_lines(&self.files),
@@ -162,7 +170,7 @@ impl CompareFaces {
             [] => Vec::new(),
             _ => return Err(Unusable("name two files".into()).into()),
         };
-        let engine = faces::FaceEngine::new(self.models.open()?);
+        let engine = self.models.faces()?;
         answer(
             self.source.batch,
             given,
@@ -184,7 +192,7 @@ pub(crate) struct CheckLiveness {
 
 impl CheckLiveness {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let engine = faces::FaceEngine::new(self.models.open()?);
+        let engine = self.models.faces()?;
         answer(
             self.source.batch,
             file_lines(&self.files),

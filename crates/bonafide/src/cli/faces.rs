@@ -48,6 +48,7 @@ pub(super) fn run(command: &FacesCommand) -> anyhow::Result<()> {
     let engines = EngineWorkers::start(Settings {
         program: std::env::current_exe()?,
         models: command.models.folder(),
+        pad: None,
         decoding: DECODE,
         most: 1,
         weak_sandbox: command.weak_sandbox,

@@ -169,6 +169,7 @@ fn start_engines(config: &ServeConfig) -> anyhow::Result<EngineWorkers> {
     Ok(EngineWorkers::start(Settings {
         program,
         models: config.models.clone(),
+        pad: config.pad.clone(),
         decoding: Duration::from_secs(config.decode_seconds),
         most: config.workers(),
         weak_sandbox: config.weak_sandbox,

@@ -35,6 +35,7 @@ fn settings(program: &str) -> Settings {
     Settings {
         program: program.into(),
         models: Some(workspace().join("models")),
+        pad: None,
         decoding: Duration::from_secs(1),
         most: 1,
         weak_sandbox: false,

@@ -26,6 +26,8 @@ const CORNER: f32 = 0.12;
 const GRID: usize = 64;
 /// A cell whose mean differs by less has not changed, in grey levels.
 const SAME: f32 = 0.02;
+/// Grey levels that are not clipped.
+const UNCLIPPED: std::ops::RangeInclusive<f32> = 3.0..=252.0;
 /// The difference of frames of different sizes.
 const ANOTHER_SIZE: f32 = 255.0;
 
@@ -174,13 +176,16 @@ impl Grid {
         sum / self.means.len().max(1) as f32
     }
 
-    /// The share of cells that have not changed, 0–1.
+    /// The share of cells that have not changed and are neither black nor white, 0–1.
     pub(super) fn unchanged(&self, before: &Self) -> f32 {
         if self.size != before.size {
             return 0.0;
         }
         let cells = self.means.iter().zip(&before.means);
-        let same = cells.filter(|(a, b)| (*a - *b).abs() < SAME).count();
+        // A clipped cell has no noise that could be seen.
+        let same = cells
+            .filter(|(a, b)| (*a - *b).abs() < SAME && UNCLIPPED.contains(*a))
+            .count();
         same as f32 / self.means.len().max(1) as f32
     }
 }
@@ -233,6 +238,7 @@ mod tests {
         assert!((of(360, 480, 93).difference(&of(360, 480, 90)) - 3.0).abs() < 1e-3);
         assert_eq!(of(360, 481, 90).difference(&of(360, 480, 90)), ANOTHER_SIZE);
         assert_eq!(of(360, 480, 90).unchanged(&of(360, 480, 90)), 1.0);
+        assert_eq!(of(360, 480, 255).unchanged(&of(360, 480, 255)), 0.0);
         assert_eq!(of(360, 480, 91).unchanged(&of(360, 480, 90)), 0.0);
         assert_eq!(of(360, 481, 90).unchanged(&of(360, 480, 90)), 0.0);
         for (width, height) in [(1, 1), (1, 9_000), (9_000, 1), (65, 63)] {

@@ -53,7 +53,8 @@ pub struct FilmFrame {
     /// Mean absolute difference to the frame before in grey levels (0–255), over at most 64 × 64 cells: 0 for the same
     /// picture, 255 for one of another size. `None` for the first frame.
     pub change: Option<f32>,
-    /// The share of those cells whose mean is the same as in the frame before, 0–1. `None` for the first frame.
+    /// The share of those cells whose mean is the same as in the frame before, and neither black nor white, 0–1. `None`
+    /// for the first frame.
     pub unchanged: Option<f32>,
     /// Mean colour of the background, which is neither head nor shoulders: red, green, blue in linear light, 0–1.
     /// Without a face, of the whole frame.

@@ -53,15 +53,15 @@ impl Presentations {
 }
 
 impl Calibration {
-    /// The lowest APCER of all types if the model takes half of the attacks of every type for live people; otherwise
-    /// `None`.
+    /// The lowest APCER of all types if the model takes half of the measured attacks of every type for live people;
+    /// otherwise `None`.
     #[must_use]
     pub fn blindness(&self) -> Option<f64> {
         let best = self
             .attacks
             .values()
-            .filter(|attacks| attacks.all() > 0)
-            .map(|attacks| attacks.live as f64 / attacks.all() as f64)
+            .filter(|attacks| attacks.live + attacks.attacks > 0)
+            .map(|attacks| attacks.live as f64 / (attacks.live + attacks.attacks) as f64)
             .fold(1.0, f64::min);
         (best >= BLIND).then_some(best)
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_model_that_stops_no_type_is_blind() {
-        let of = |counts: &[(u64, u64)]| Calibration {
+        let of = |counts: &[(u64, u64, u64)]| Calibration {
             declaration_sha256: String::new(),
             recipe: 1,
             made_at: String::new(),
@@ -85,20 +85,23 @@ mod tests {
             attacks: counts
                 .iter()
                 .enumerate()
-                .map(|(number, &(live, attacks))| {
+                .map(|(number, &(live, attacks, unmeasured))| {
                     let presentations = Presentations {
                         live,
                         attacks,
-                        unmeasured: 0,
+                        unmeasured,
                     };
                     (number.to_string(), presentations)
                 })
                 .collect(),
         };
         for (counts, expected) in [
-            (&[(9, 1), (5, 5)][..], Some(0.5)),
-            (&[(9, 1), (4, 6)], None),
-            (&[(0, 0)], Some(1.0)),
+            (&[(9, 1, 0), (5, 5, 0)][..], Some(0.5)),
+            (&[(9, 1, 0), (4, 6, 0)], None),
+            // What was not measured was not stopped.
+            (&[(10, 0, 0), (0, 0, 10)], Some(1.0)),
+            (&[(4, 0, 6)], Some(1.0)),
+            (&[(0, 0, 0)], Some(1.0)),
             (&[], Some(1.0)),
         ] {
             assert_eq!(of(counts).blindness(), expected, "{counts:?}");

@@ -47,6 +47,18 @@ pub enum OwnModelError {
         "the model `{0}` is in use. First run `bonafide models use --built-in pad`, and restart the servers"
     )]
     InUse(String),
+    /// The server's settings require another model.
+    #[error(
+        "`--pad` requires the own model `{required}`, and {} is in use: restore the folder `own` in the models folder and \
+         run `bonafide models use {required}`, or change `--pad`",
+        .used.as_ref().map_or_else(|| "none".to_owned(), |used| format!("`{used}`"))
+    )]
+    Required {
+        /// The model that is required.
+        required: String,
+        /// The model in use.
+        used: Option<String>,
+    },
     /// The model's file is not the declared one.
     #[error("{} is not the declared file: its SHA-256 is {found}. Restore the file, or correct `sha256` in the declaration", .path.display())]
     Changed {
@@ -67,7 +79,7 @@ pub enum OwnModelError {
     OutdatedCalibration(String),
     /// The calibration shows that the model does not tell attacks from live people.
     #[error(
-        "the model `{name}` takes {apcer:.0} % of the attacks in its best type for live people. Check `output.class` and `output.means` in its declaration"
+        "the model `{name}` takes {apcer:.0} % of the attacks in its best type for live people. Either `output.class` or `output.means` in its declaration is wrong, or it is not made for such attacks"
     )]
     Blind {
         /// The model.

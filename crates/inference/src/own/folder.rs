@@ -1,8 +1,10 @@
 //! The folder of own models: what was added, and what is in use. A change is complete or does not happen.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -11,6 +13,9 @@ use super::names::{CALIBRATION, DECLARATION, MODEL, SELECTION, STAGED, is_name};
 use super::{Calibration, Declaration, ModelKind, OwnModelError};
 use crate::manifest::sha256_of;
 
+/// What is not complete after this time was abandoned.
+const ABANDONED: Duration = Duration::from_secs(3_600);
+
 /// The own models that decide, by their kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -18,6 +23,22 @@ pub struct Selection {
     /// The model for presentation attack detection; `None`: only the built-in cue.
     #[serde(default)]
     pub pad: Option<String>,
+}
+
+impl Selection {
+    /// Checks that this model for presentation attack detection is in use.
+    ///
+    /// # Errors
+    /// Names the model in use, if there is one.
+    pub fn require(&self, pad: &str) -> Result<(), OwnModelError> {
+        if self.pad.as_deref() == Some(pad) {
+            return Ok(());
+        }
+        Err(OwnModelError::Required {
+            required: pad.to_owned(),
+            used: self.pad.clone(),
+        })
+    }
 }
 
 /// The folder `own` in a models' folder.
@@ -34,6 +55,8 @@ pub(crate) struct ModelFiles {
     /// SHA-256 of the declaration's file, hexadecimal.
     pub(crate) declaration_sha256: String,
     pub(crate) calibration: Option<Calibration>,
+    /// The first 8 hexadecimal digits of a SHA-256 over declaration and calibration.
+    pub(crate) fingerprint: String,
 }
 
 /// A model that is being added. Dropping it removes the files.
@@ -112,8 +135,12 @@ impl OwnFolder {
             return Err(OwnModelError::Exists(parsed.name));
         }
         let from = declaration.parent().unwrap_or(Path::new("."));
-        let dir = self.root.join(format!("{STAGED}{}", std::process::id()));
-        fs::create_dir_all(&dir).map_err(|error| unwritable(&dir, &error))?;
+        self.sweep()?;
+        let random: u64 = RandomState::new().hash_one(std::process::id());
+        let dir = self.root.join(format!("{STAGED}{random:016x}"));
+        fs::create_dir_all(&self.root)
+            .and_then(|()| fs::create_dir(&dir))
+            .map_err(|error| unwritable(&dir, &error))?;
         let staged = Staged { dir, kept: false };
         copy(&from.join(&parsed.model), &staged.dir.join(MODEL))?;
         for golden in &parsed.golden {
@@ -150,6 +177,7 @@ impl OwnFolder {
         self.require_unused(name)?;
         // A folder that is half removed has no valid name any more.
         let removed = self.root.join(format!("{STAGED}{name}"));
+        let _ = fs::remove_dir_all(&removed);
         fs::rename(&dir, &removed)
             .and_then(|()| fs::remove_dir_all(&removed))
             .map_err(|error| unwritable(&dir, &error))
@@ -163,6 +191,30 @@ impl OwnFolder {
         let dir = self.dir(name)?;
         self.require_unused(name)?;
         replace(&dir.join(CALIBRATION), calibration)
+    }
+
+    /// Removes what processes left behind that were killed while they added or removed a model an hour ago or earlier.
+    fn sweep(&self) -> Result<(), OwnModelError> {
+        let Ok(entries) = fs::read_dir(&self.root) else {
+            // There is no folder yet, or it cannot be written to either.
+            return Ok(());
+        };
+        for entry in entries.flatten() {
+            let is_staged = entry
+                .file_name()
+                .to_str()
+                .is_some_and(|name| name.starts_with(STAGED));
+            let age = entry
+                .metadata()
+                .and_then(|metadata| metadata.modified())
+                .ok()
+                .and_then(|at| at.elapsed().ok());
+            if is_staged && age.is_some_and(|age| age > ABANDONED) {
+                let path = entry.path();
+                fs::remove_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
+            }
+        }
+        Ok(())
     }
 
     /// A model in use decides with its threshold until the servers restart, so neither may change.
@@ -183,6 +235,12 @@ impl OwnFolder {
     pub fn read(&self, name: &str) -> Result<(Declaration, Option<Calibration>), OwnModelError> {
         let files = self.files(name)?;
         Ok((files.declaration, files.calibration))
+    }
+
+    /// Whether a model's file exists. Its content is not checked.
+    #[must_use]
+    pub fn has_model(&self, name: &str) -> bool {
+        is_name(name) && self.root.join(name).join(MODEL).is_file()
     }
 
     pub(crate) fn files(&self, name: &str) -> Result<ModelFiles, OwnModelError> {
@@ -210,7 +268,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if !self.kept {
-            // The name tells that it is not complete; the next one replaces it.
+            // The name tells that it is not complete, and `sweep` removes it later.
             let _ = fs::remove_dir_all(&self.dir);
         }
     }
@@ -220,16 +278,23 @@ impl ModelFiles {
     fn read(dir: PathBuf) -> Result<Self, OwnModelError> {
         let path = dir.join(DECLARATION);
         let text = fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+        let mut digest = Sha256::new_with_prefix(Sha256::digest(&text));
         let path = dir.join(CALIBRATION);
         let calibration = match fs::read(&path) {
-            Ok(text) => Some(serde_json::from_slice(&text).map_err(|error| unreadable(&path, &error))?),
+            Ok(text) => {
+                digest.update(&text);
+                Some(serde_json::from_slice(&text).map_err(|error| unreadable(&path, &error))?)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(unreadable(&path, &error)),
         };
+        let mut fingerprint = hex::encode(digest.finalize());
+        fingerprint.truncate(8);
         Ok(Self {
             declaration: Declaration::parse(&text)?,
             declaration_sha256: hex::encode(Sha256::digest(&text)),
             calibration,
+            fingerprint,
             dir,
         })
     }

@@ -59,6 +59,12 @@ impl OwnModel {
         self.pool.version()
     }
 
+    /// The first 8 hexadecimal digits of a SHA-256 over declaration and calibration, which change what the model decides.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        &self.files.fingerprint
+    }
+
     /// The size of the model's file.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -89,11 +95,21 @@ impl OwnModel {
             Layout::Nchw => [1, 3, input.height, input.width],
             Layout::Nhwc => [1, input.height, input.width, 3],
         };
-        let outputs = self.pool.run(Input { shape: &shape, data })?;
-        outputs.into_iter().next().ok_or_else(|| ModelError::Input {
+        let outputs = self.pool.run_first(Input { shape: &shape, data })?;
+        let refused = |reason: String| ModelError::Input {
             name: self.files.declaration.name.clone(),
             shape: shape.to_vec(),
-            reason: "it returned nothing".into(),
-        })
+            reason,
+        };
+        let output = outputs
+            .into_iter()
+            .next()
+            .ok_or_else(|| refused("it returned nothing".into()))?;
+        match output.shape.as_slice() {
+            [_] | [1, _] => Ok(output),
+            other => Err(refused(format!(
+                "its first output has the shape {other:?}, not [1, N]"
+            ))),
+        }
     }
 }

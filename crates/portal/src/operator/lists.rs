@@ -161,7 +161,7 @@ fn models(app: &App) -> Result<Vec<Model>, String> {
     for name in own.names().map_err(|error| error.to_string())? {
         let (declaration, _) = own.read(&name).map_err(|error| error.to_string())?;
         all.push(Model {
-            present: true,
+            present: own.has_model(&name),
             used: Some(selection.pad.as_deref() == Some(name.as_str())),
             name,
             version: String::new(),

@@ -408,12 +408,16 @@ fn challenge(page: &Page, view: &View) -> Facts {
         } else {
             camera.label.clone()
         };
-        let rate = format!("{:.0}", camera.frame_rate);
-        let size = format!("{} × {}", camera.width, camera.height);
-        facts.push((
-            page.t("review.fact.camera"),
-            [label, size, page.t1("review.fact.frame_rate", "rate", rate)].join(" · "),
-        ));
+        let mut said = vec![label];
+        // What the browser did not state is 0.
+        if camera.width > 0 && camera.height > 0 {
+            said.push(format!("{} × {}", camera.width, camera.height));
+        }
+        if camera.frame_rate > 0.0 {
+            let rate = format!("{:.0}", camera.frame_rate);
+            said.push(page.t1("review.fact.frame_rate", "rate", rate));
+        }
+        facts.push((page.t("review.fact.camera"), said.join(" · ")));
     }
     facts
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 /// Parts of the names of software that poses as a camera, and of the test cameras of browsers, in lower case.
-const VIRTUAL_CAMERAS: [&str; 29] = [
+const VIRTUAL_CAMERAS: [&str; 28] = [
     ".mjpeg",
     ".y4m",
     "altercam",
@@ -32,7 +32,6 @@ const VIRTUAL_CAMERAS: [&str; 29] = [
     "sparkocam",
     "splitcam",
     "v4l2loopback",
-    "vcam",
     "virtual",
     "webcammax",
     "youcam",
@@ -40,7 +39,7 @@ const VIRTUAL_CAMERAS: [&str; 29] = [
 /// The longest label that is kept.
 const MAX_LABEL: usize = 120;
 /// Ratios of a picture's longer side to its shorter one that cameras have.
-const RATIOS: [f32; 9] = [
+const RATIOS: [f32; 11] = [
     1.0,
     5.0 / 4.0,
     11.0 / 9.0,
@@ -49,6 +48,8 @@ const RATIOS: [f32; 9] = [
     16.0 / 10.0,
     16.0 / 9.0,
     17.0 / 9.0,
+    2.0,
+    19.5 / 9.0,
     20.0 / 9.0,
 ];
 const RATIO_TOLERANCE: f32 = 0.015;
@@ -60,12 +61,13 @@ const LEAST_FRAMES: u32 = 40;
 /// Intervals that deviate less from their mean are those of a program (ms). Whole milliseconds of a steady camera with 30
 /// frames a second already deviate by 0.47.
 const EVEN_MS: f64 = 0.3;
-/// So many frames that are byte for byte an earlier one. The frame just before does not count.
+/// So many frames that are byte for byte an earlier one, but not the one just before: a slow camera is filmed twice.
 const REPEATED: u32 = 3;
-/// The page's clock may deviate from this server's by this share, once it was compared for so long (ms) and so often.
-const RATE_TOLERANCE: f64 = 0.05;
-const RATE_LEAST_MS: f64 = 8_000.0;
-const RATE_LEAST_BODIES: f64 = 20.0;
+/// The page's clock may deviate from this server's by this share, once it was compared for so many seconds.
+const RATE_TOLERANCE: f64 = 0.1;
+const RATE_LEAST_SECONDS: usize = 9;
+/// The most seconds of a run.
+const MOST_SECONDS: usize = 180;
 /// A sensor's noise leaves at most this share of a picture's cells unchanged from one frame to the next, on average.
 /// Rendered films with noise reach 0.39 (41 runs of both renderers), and those without 0.15–0.51: frames of 15 kB keep
 /// little of it. So most films without noise stay below this limit, to leave honest people out. No real camera was
@@ -166,19 +168,22 @@ impl Camera {
         let label = self.label.to_lowercase();
         let (short, long) = (self.width.min(self.height), self.width.max(self.height));
         let ratio = long as f32 / short.max(1) as f32;
-        let is_likely = SIDES.contains(&short)
+        // What the browser does not state is 0, and says nothing.
+        let has_size = (short, long) != (0, 0);
+        let is_known_size = SIDES.contains(&short)
             && SIDES.contains(&long)
-            && RATES.contains(&self.frame_rate)
             && RATIOS
                 .iter()
                 .any(|known| (ratio / known - 1.0).abs() <= RATIO_TOLERANCE);
+        let has_rate = self.frame_rate != 0.0;
+        let is_unlikely = (has_size && !is_known_size) || (has_rate && !RATES.contains(&self.frame_rate));
         [
             (
                 VIRTUAL_CAMERAS.iter().any(|name| label.contains(name)),
                 Signal::VirtualCamera,
             ),
             (label.trim().is_empty() || !self.is_device, Signal::UnnamedCamera),
-            (!is_likely, Signal::UnlikelyPicture),
+            (is_unlikely, Signal::UnlikelyPicture),
             (self.is_automated, Signal::AutomatedBrowser),
         ]
         .into_iter()
@@ -193,13 +198,16 @@ pub struct SignalCollector {
     camera: Option<Camera>,
     /// A hash of what tells one browser from another.
     device: Option<String>,
+    /// The number of the hand-off that was taken last.
+    handoff: Option<i64>,
     found: BTreeSet<Signal>,
     /// Intervals of the page's clock: their number, sum and sum of squares (ms).
     intervals: (u32, f64, f64),
-    /// Bodies of the present nonce: their number; sums of the page's clock, the server's, their squares and product (s).
-    clocks: [f64; 5],
-    /// When the nonce's first body arrived, and the page's clock at its last frame (ms).
-    first: Option<(i64, i64)>,
+    /// For each second of the present nonce's clock: the least delay of a body's arrival against it, in ms. The first
+    /// delay counts as 0.
+    delays: Vec<Option<i64>>,
+    /// The server's clock less the page's at the nonce's first body (ms).
+    first_offset: Option<i64>,
     last_captured: Option<u32>,
     /// The first bytes of the hash of each frame.
     hashes: Vec<u32>,
@@ -209,27 +217,37 @@ pub struct SignalCollector {
 }
 
 impl SignalCollector {
-    /// Notes who begins or continues a run. `is_handoff`: the page began a hand-off to another device, which was taken.
-    pub fn begin(&mut self, camera: Option<Camera>, device: &str, is_handoff: bool) {
+    /// Notes who begins or continues a run. `handoff` is the number of the hand-off to another device that the page began
+    /// and another device took last. Each explains one change of device.
+    pub fn begin(&mut self, camera: Option<Camera>, device: &str, handoff: Option<i64>) {
         let under_way = !self.hashes.is_empty();
         let is_another = self.device.as_deref().is_some_and(|before| before != device);
-        if under_way && is_another && !is_handoff {
+        if under_way && is_another && (handoff.is_none() || handoff == self.handoff) {
             self.found.insert(Signal::DeviceChanged);
         }
-        let label = |camera: &Option<Camera>| camera.as_ref().map(|camera| camera.label.clone());
-        if under_way && !is_another && label(&self.camera) != label(&camera) {
-            self.found.insert(Signal::CameraChanged);
+        // One that was taken before the run explains nothing in it.
+        if is_another || !under_way {
+            self.handoff = handoff;
         }
         self.device = Some(device.to_owned());
-        match &camera {
-            Some(camera) => self.found.extend(camera.signals()),
-            None => {
-                self.found.insert(Signal::UnnamedCamera);
+        if let Some(camera) = camera {
+            let is_other = self
+                .camera
+                .as_ref()
+                .is_some_and(|before| before.label != camera.label);
+            if under_way && !is_another && is_other {
+                self.found.insert(Signal::CameraChanged);
             }
+            self.found.extend(camera.signals());
+            // Without a description, such as while the camera restarts, the one before stays.
+            self.camera = Some(camera);
         }
-        self.camera = camera;
         // A new nonce starts the page's clock again.
-        (self.clocks, self.first, self.last_captured) = ([0.0; 5], None, None);
+        if self.has_other_rate() {
+            self.found.insert(Signal::ClockRate);
+        }
+        self.delays.clear();
+        (self.first_offset, self.last_captured) = (None, None);
     }
 
     /// Notes the frames of a body, and when it arrived.
@@ -242,43 +260,48 @@ impl SignalCollector {
             }
             let [a, b, c, d, ..] = frame.hash;
             let hash = u32::from_be_bytes([a, b, c, d]);
-            let earlier = self.hashes.len().saturating_sub(1);
-            if self
-                .hashes
-                .get(..earlier)
-                .is_some_and(|earlier| earlier.contains(&hash))
-            {
+            // A slow camera's picture is filmed twice, which says nothing.
+            let is_same = self.hashes.last() == Some(&hash);
+            if !is_same && self.hashes.contains(&hash) {
                 self.repeated += 1;
             }
             self.hashes.push(hash);
-            if let Some(share) = frame.unchanged.filter(|share| share.is_finite()) {
+            if let Some(share) = frame.unchanged.filter(|share| share.is_finite() && !is_same) {
                 let (number, sum) = &mut self.unchanged;
                 (*number, *sum) = (*number + 1, *sum + f64::from(share));
             }
         }
         if let Some(last) = frames.last() {
             let captured = i64::from(last.captured_ms);
-            let (arrived_first, captured_first) = *self.first.get_or_insert((arrived_ms, captured));
-            let x = (captured - captured_first) as f64 / 1_000.0;
-            let y = (arrived_ms - arrived_first) as f64 / 1_000.0;
-            for (sum, more) in self.clocks.iter_mut().zip([1.0, x, y, x * x, x * y]) {
-                *sum += more;
+            let offset = arrived_ms - captured;
+            let delay = offset - *self.first_offset.get_or_insert(offset);
+            // `as` saturates; the second is below the limit.
+            let second = ((last.captured_ms / 1_000) as usize).min(MOST_SECONDS - 1);
+            if self.delays.len() <= second {
+                self.delays.resize(second + 1, None);
             }
-            self.note_rate(x * 1_000.0);
+            if let Some(least) = self.delays.get_mut(second) {
+                *least = Some(least.map_or(delay, |least| least.min(delay)));
+            }
         }
     }
 
-    /// Notes a clock that runs at another rate, once it was compared for this long (ms).
-    fn note_rate(&mut self, compared_ms: f64) {
-        let [number, x, y, xx, xy] = self.clocks;
-        let spread = number * xx - x * x;
-        if number < RATE_LEAST_BODIES || compared_ms < RATE_LEAST_MS || spread <= 0.0 {
-            return;
+    /// Whether the page's clock runs at another rate than this server's: even the quickest bodies of the last third come
+    /// later, or sooner, than those of the first third. One that was held up says nothing.
+    fn has_other_rate(&self) -> bool {
+        let seconds = self.delays.len();
+        if seconds < RATE_LEAST_SECONDS {
+            return false;
         }
-        let rate = (number * xy - x * y) / spread;
-        if (rate - 1.0).abs() > RATE_TOLERANCE {
-            self.found.insert(Signal::ClockRate);
-        }
+        let third = seconds / 3;
+        let least = |part: Option<&[Option<i64>]>| part?.iter().flatten().min().copied();
+        let first = least(self.delays.get(..third));
+        let last = least(self.delays.get(seconds - third..));
+        let Some((first, last)) = first.zip(last) else {
+            return false;
+        };
+        let apart_ms = (seconds - third) as f64 * 1_000.0;
+        (last - first).unsigned_abs() as f64 / apart_ms > RATE_TOLERANCE
     }
 
     /// The deviation of the intervals between frames, in ms; `None` of a short film.
@@ -301,8 +324,14 @@ impl SignalCollector {
     #[must_use]
     pub fn found(&self) -> (Vec<Signal>, Option<Camera>) {
         let mut found = self.found.clone();
+        if self.device.is_some() && self.camera.is_none() {
+            found.insert(Signal::UnnamedCamera);
+        }
         if self.repeated >= REPEATED {
             found.insert(Signal::RepeatedFrames);
+        }
+        if self.has_other_rate() {
+            found.insert(Signal::ClockRate);
         }
         if self.deviation_ms().is_some_and(|deviation| deviation < EVEN_MS) {
             found.insert(Signal::EvenTiming);
@@ -331,7 +360,7 @@ mod tests {
 
     fn collector() -> SignalCollector {
         let mut collector = SignalCollector::default();
-        collector.begin(Some(camera()), "browser", false);
+        collector.begin(Some(camera()), "browser", None);
         collector
     }
 
@@ -419,7 +448,7 @@ mod tests {
                 |it| (it.width, it.height) = (1_000, 650),
                 Some(Signal::UnlikelyPicture),
             ),
-            (|it| (it.width, it.height) = (0, 0), Some(Signal::UnlikelyPicture)),
+            (|it| (it.width, it.height, it.frame_rate) = (0, 0, 0.0), None),
             (|it| it.frame_rate = 1_000.0, Some(Signal::UnlikelyPicture)),
             (|it| it.is_automated = true, Some(Signal::AutomatedBrowser)),
         ];
@@ -427,12 +456,12 @@ mod tests {
             let mut changed = camera();
             change(&mut changed);
             let mut collector = SignalCollector::default();
-            collector.begin(Some(changed.clone()), "browser", false);
+            collector.begin(Some(changed.clone()), "browser", None);
             let expected: Vec<Signal> = expected.into_iter().collect();
             assert_eq!(collector.found().0, expected, "{changed:?}");
         }
         let mut collector = SignalCollector::default();
-        collector.begin(None, "browser", false);
+        collector.begin(None, "browser", None);
         assert_eq!(collector.found().0, [Signal::UnnamedCamera]);
         let long = Camera {
             label: "x\u{7}".repeat(200),
@@ -452,26 +481,34 @@ mod tests {
             label: "Back Camera".into(),
             ..camera()
         };
-        for (camera_after, device, is_handoff, under_way, expected) in [
-            (camera(), "browser", false, true, None),
-            (other.clone(), "browser", false, true, Some(Signal::CameraChanged)),
-            (other.clone(), "browser", false, false, None),
-            (other.clone(), "phone", false, true, Some(Signal::DeviceChanged)),
-            (other.clone(), "phone", true, true, None),
-            (other, "phone", false, false, None),
+        for (camera_after, device, handoff, under_way, expected) in [
+            (camera(), "browser", None, true, None),
+            (other.clone(), "browser", None, true, Some(Signal::CameraChanged)),
+            (other.clone(), "browser", None, false, None),
+            (other.clone(), "phone", None, true, Some(Signal::DeviceChanged)),
+            (other.clone(), "phone", Some(47), true, None),
+            (other, "phone", None, false, None),
         ] {
             let mut collector = collector();
             if under_way {
                 play(&mut collector, 2, uneven, |frame| frame, i64::from, noisy);
             }
-            collector.begin(Some(camera_after.clone()), device, is_handoff);
+            collector.begin(Some(camera_after.clone()), device, handoff);
             let expected: Vec<Signal> = expected.into_iter().collect();
             assert_eq!(
                 collector.found().0,
                 expected,
-                "{camera_after:?} {device} {is_handoff}"
+                "{camera_after:?} {device} {handoff:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_camera_without_a_description_stays_the_one_before() {
+        let mut collector = collector();
+        play(&mut collector, 2, uneven, |frame| frame, i64::from, noisy);
+        collector.begin(None, "browser", None);
+        assert_eq!(collector.found(), (Vec::new(), Some(camera())));
     }
 
     #[test]
@@ -494,11 +531,19 @@ mod tests {
             found(200, uneven, |frame| frame % 150, soon, noisy),
             [Signal::RepeatedFrames]
         );
-        // A camera with few pictures in the dark: each is taken twice.
-        assert_eq!(found(200, uneven, |frame| frame / 2, soon, noisy), []);
-        // A film at 0.9 of its speed, and one whose network becomes slower by 300 ms.
+        // A camera with few pictures in the dark: each is taken three times.
+        assert_eq!(found(200, uneven, |frame| frame / 3, soon, noisy), []);
+        // A camera in the dark without noise: the repeated pictures say nothing about it.
+        let doubled = |frame| if frame % 2 == 0 { 0.1 } else { 1.0 };
+        assert_eq!(found(200, uneven, |frame| frame / 2, soon, doubled), []);
+        // One body that was held up by 3 s, early or late.
+        let late = |at| i64::from(at) + if at > 13_200 { 3_000 } else { 0 };
+        assert_eq!(found(200, uneven, own, late, noisy), []);
+        let early = |at| i64::from(at) + if at < 200 { 3_000 } else { 0 };
+        assert_eq!(found(200, uneven, own, early, noisy), []);
+        // A film at 0.8 of its speed, and one whose network becomes slower by 300 ms.
         assert_eq!(
-            found(200, uneven, own, |at| i64::from(at) * 10 / 9, noisy),
+            found(200, uneven, own, |at| i64::from(at) * 5 / 4, noisy),
             [Signal::ClockRate]
         );
         assert_eq!(

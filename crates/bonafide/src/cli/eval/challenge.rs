@@ -118,7 +118,7 @@ struct Task {
 impl Challenge {
     pub(super) fn measure(&self) -> anyhow::Result<Report> {
         let kinds = self.kinds()?;
-        let engine = FaceEngine::new(self.models.open()?);
+        let engine = self.models.faces()?;
         let (people, without) = people::people(&engine, &self.people, self.half)?;
         if people.len() < 2 {
             let text =

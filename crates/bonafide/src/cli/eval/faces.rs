@@ -48,7 +48,7 @@ impl Faces {
         if self.folder.is_none() && self.counts.is_none() {
             return Err(Unusable("name a folder of people, or --counts FOLDER".into()).into());
         }
-        let engine = FaceEngine::new(self.models.open()?);
+        let engine = self.models.faces()?;
         let mut report = Report::new();
         if let Some(folder) = &self.folder {
             self.compare(&engine, folder, &mut report)?;

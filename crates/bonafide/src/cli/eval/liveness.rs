@@ -36,7 +36,7 @@ impl Liveness {
         if self.live.is_none() && self.attacks.is_none() {
             return Err(Unusable("name --live FOLDER, --attacks FOLDER, or both".into()).into());
         }
-        let engine = FaceEngine::new(self.models.open()?);
+        let engine = self.models.faces()?;
         let mut report = Report::new();
         let mut live = Outcomes::default();
         if let Some(folder) = &self.live {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use faces::PAD_RECIPE;
 use inference::own::{Calibration, OwnModel, Presentations};
@@ -82,7 +82,7 @@ impl Calibrate {
         match model_is_blind(&calibration) {
             Some(apcer) => note!(
                 "The model takes {apcer:.0} % of the attacks in its best type for live people, so it cannot be used. \
-                 Check `output.class` and `output.means` in its declaration."
+                 Either `output.class` or `output.means` in its declaration is wrong, or it is not made for such attacks."
             ),
             None => note!("Calibrated. Next: bonafide models use {}", self.name),
         }
@@ -140,13 +140,14 @@ fn parts(folder: &Path, file: &Path) -> Vec<String> {
 }
 
 fn score(opened: &Opened, model: &OwnModel, labelled: Labelled) -> anyhow::Result<Scored> {
-    let score = match analyse_faces(&opened.engine, &labelled.file) {
-        Ok((picture, reading)) => opened
-            .engine
-            .pad_score(model, &picture, &reading)
-            .with_context(|| labelled.file.display().to_string())?,
-        Err(_) => None,
-    };
+    let name = || labelled.file.display().to_string();
+    // A file that cannot be read says nothing about the model.
+    let (picture, reading) =
+        analyse_faces(&opened.engine, &labelled.file).map_err(|code| anyhow!("{}: {code}", name()))?;
+    let score = opened
+        .engine
+        .pad_score(model, &picture, &reading)
+        .with_context(name)?;
     Ok(Scored {
         person: labelled.person,
         attack: labelled.attack,

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use imaging::{Limits, Picture, encode_jpeg, encode_png};
 use inference::{MANIFEST, Manifest};
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+use crate::engine_worker::workers_of;
 use crate::harness::{Backend, Server, workspace};
 use crate::portal::Browser;
 use crate::verify::{codes, specimen, verify};
@@ -273,7 +275,31 @@ async fn an_own_model_decides_and_is_named() {
         assert!(page.contains(&said), "{said}: {page}");
     }
 
-    // A file that is no longer the declared one stops the engines; nobody passes without the model.
+    // A threshold never changes under a running server: a new worker has another one and is not used.
+    folders.run(&["use", "--built-in", "pad"]).unwrap();
+    folders.calibrate().unwrap();
+    for worker in workers_of(server.pid()) {
+        kill_process(worker, Signal::KILL).unwrap();
+    }
+    let passport = || specimen("pass-passport").form(&demo, &json!({}));
+    let (status, body) = verify(&server, &demo, passport()).await;
+    assert_eq!(status, 503, "{body}");
+    let (ready, why) = server.readiness_part("engines").await;
+    assert!(!ready && why.contains("restart the server"), "{why}");
+
+    // The settings can require the model, so that nobody passes without it because the folder is gone.
+    let required = [&serve[..], &["--pad", "warm"]].concat();
+    let server = server.kill_and_restart(&required);
+    let (status, body) = verify(&server, &demo, passport()).await;
+    assert_eq!(status, 503, "{body}");
+    let (_, why) = server.readiness_part("engines").await;
+    assert!(why.contains("requires the own model `warm`"), "{why}");
+    folders.run(&["use", "warm"]).unwrap();
+    let server = server.kill_and_restart(&required);
+    let (status, body) = verify(&server, &demo, passport()).await;
+    assert_eq!(status, 200, "{body}");
+
+    // A file that is no longer the declared one stops the engines.
     let file = folders.path("models/own/warm/model.onnx");
     fs::write(&file, b"nonsense").unwrap();
     let doctor = server.try_bonafide(&["doctor", "--models", &models]);
@@ -283,7 +309,7 @@ async fn an_own_model_decides_and_is_named() {
         "{said}"
     );
     let server = server.kill_and_restart(&serve);
-    let (status, body) = verify(&server, &demo, specimen("pass-passport").form(&demo, &json!({}))).await;
+    let (status, body) = verify(&server, &demo, passport()).await;
     assert_eq!(status, 503, "{body}");
     let (ready, why) = server.readiness_part("engines").await;
     assert!(!ready && why.contains("is not the declared file"), "{why}");

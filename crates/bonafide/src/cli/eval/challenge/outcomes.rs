@@ -118,12 +118,15 @@ fn attack_table(shown: &[&Shown]) -> Value {
     Value::Object(figures)
 }
 
+/// A run of this length can have every signal, in ms.
+const LONG_MS: i64 = 10_000;
+
 /// Runs with each signal of injection, out of those that are long enough for all signals.
 pub(super) fn signal_table<'a>(shown: impl Iterator<Item = &'a Shown>) -> Value {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut runs = 0;
     for run in shown.flat_map(|shown| &shown.runs) {
-        if run.unchanged.is_none() {
+        if run.unchanged.is_none() || run.report.took_ms < LONG_MS {
             continue;
         }
         runs += 1;

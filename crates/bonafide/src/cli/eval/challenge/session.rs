@@ -75,7 +75,7 @@ fn signals() -> SignalCollector {
         is_automated: false,
     };
     let mut signals = SignalCollector::default();
-    signals.begin(Some(camera), "browser", false);
+    signals.begin(Some(camera), "browser", None);
     signals
 }
 
