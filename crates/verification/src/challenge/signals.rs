@@ -36,6 +36,9 @@ const VIRTUAL_CAMERAS: [&str; 28] = [
     "webcammax",
     "youcam",
 ];
+/// Browsers' generated labels are UUIDs or longer, and at least so many of their characters are digits.
+const GENERATED_LENGTH: usize = 32;
+const GENERATED_DIGITS: usize = 4;
 /// The longest label that is kept.
 const MAX_LABEL: usize = 120;
 /// Ratios of a picture's longer side to its shorter one that cameras have.
@@ -80,7 +83,7 @@ const UNCHANGED: f64 = 0.45;
 pub enum Signal {
     /// The camera has the name of software that poses as one.
     VirtualCamera,
-    /// The page named no camera, or one without a name. Frames that a script feeds to the page have none.
+    /// The page named no camera, or one without a name of its own, as a stream that a script draws.
     UnnamedCamera,
     /// The camera states a size or rate that cameras do not have.
     UnlikelyPicture,
@@ -182,7 +185,10 @@ impl Camera {
                 VIRTUAL_CAMERAS.iter().any(|name| label.contains(name)),
                 Signal::VirtualCamera,
             ),
-            (label.trim().is_empty() || !self.is_device, Signal::UnnamedCamera),
+            (
+                label.trim().is_empty() || is_generated(&label) || !self.is_device,
+                Signal::UnnamedCamera,
+            ),
             (is_unlikely, Signal::UnlikelyPicture),
             (self.is_automated, Signal::AutomatedBrowser),
         ]
@@ -343,6 +349,12 @@ impl SignalCollector {
     }
 }
 
+/// Whether a label was made up by a browser, as for a stream that a script draws: a long word with several digits.
+fn is_generated(label: &str) -> bool {
+    let digits = label.chars().filter(char::is_ascii_digit).count();
+    label.len() >= GENERATED_LENGTH && digits >= GENERATED_DIGITS && !label.contains(char::is_whitespace)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,7 +432,13 @@ mod tests {
     #[test]
     fn what_the_page_says_of_its_camera() {
         type Change = fn(&mut Camera);
-        let cases: [(Change, Option<Signal>); 15] = [
+        let cases: [(Change, Option<Signal>); 17] = [
+            // As Chromium names the stream of a canvas.
+            (
+                |it| it.label = "Z0OI2h7RKssbZk+jk4Jd8wpKrZglFgSmMGddqW5i1MBhgrpjXOt2A6iaeL==".into(),
+                Some(Signal::UnnamedCamera),
+            ),
+            (|it| it.label = "Integrated Webcam FHD (0bda:5520)".into(), None),
             (
                 |it| it.label = "/tmp/film.mjpeg".into(),
                 Some(Signal::VirtualCamera),

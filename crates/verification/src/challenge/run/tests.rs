@@ -22,6 +22,8 @@ struct Behaviour {
     speed: f32,
     peak: f32,
     relief: f32,
+    /// The share of this depth that turns to the picture's left show.
+    relief_left: f32,
     wrong_way: bool,
     light: Light,
     distance: f32,
@@ -51,6 +53,7 @@ const HONEST: Behaviour = Behaviour {
     speed: 5.0,
     peak: 25.0,
     relief: 0.12,
+    relief_left: 1.0,
     wrong_way: false,
     light: Light::Screen,
     distance: 0.5,
@@ -138,7 +141,17 @@ impl Person {
             centre: [0.5, 0.5],
             part_inside: 1.0,
             tracked: Some(0.9),
-            relief: Some([self.behaviour.relief * self.yaw / 25.0, 0.0]),
+            relief: Some([
+                self.behaviour.relief
+                    * if self.yaw < 0.0 {
+                        self.behaviour.relief_left
+                    } else {
+                        1.0
+                    }
+                    * self.yaw
+                    / 25.0,
+                0.0,
+            ]),
             rgb: [0, 1, 2].map(|c| skin[c] * (1.0 + 0.2 * lit[c])),
             usable: true,
             too_dark: false,
@@ -367,6 +380,36 @@ fn what_is_not_a_person_who_follows_fails_by_its_reason() {
             assert_eq!(end, Some(expected), "{what}, {seed}: {:?}", run.report());
         }
     }
+}
+
+/// The points of a photograph can go astray in one turn, but hardly in every one.
+#[test]
+fn depth_in_one_direction_only_is_left_to_a_person() {
+    let behaviour = Behaviour {
+        relief: 0.056,
+        relief_left: 0.45,
+        ..HONEST
+    };
+    let mut both = 0;
+    for seed in 0..20 {
+        let (end, run) = play(Kind::Turns, seed, &behaviour);
+        let turned = |wanted| {
+            run.report()
+                .moves
+                .iter()
+                .any(|figures| figures.movement == wanted)
+        };
+        if turned(Move::TurnLeft) && turned(Move::TurnRight) {
+            assert_eq!(
+                end,
+                Some(End::Review(Doubt::Shallow)),
+                "{seed}: {:?}",
+                run.report()
+            );
+            both += 1;
+        }
+    }
+    assert!(both > 4, "{both}");
 }
 
 /// By chance, another code can resemble the one that was shown. Then a person decides.
