@@ -59,6 +59,12 @@ const COMMANDS: &[Row] = &[
     ("webhook rotate", &[]),
     ("audit verify", &[]),
     ("faces reindex", &[]),
+    // Whoever may write the models folder chooses the engines of the whole installation, as with the program itself.
+    ("models add", &[]),
+    ("models list", &[]),
+    ("models calibrate", &[]),
+    ("models use", &[]),
+    ("models remove", &[]),
     // A data-subject right. An erased person who returns is checked again.
     ("erase", &[]),
     // A restored installation has the settings and decisions of its backup, which its own key signed.
