@@ -9,7 +9,7 @@ use faces::PAD_RECIPE;
 use inference::own::{Calibration, OwnModel, Presentations};
 use jiff::Timestamp;
 
-use super::figures::figures;
+use super::figures::{figures, warn_of_refusals};
 use super::opened::Opened;
 use super::threshold::{chosen, threshold};
 use crate::cli::engines::ModelsArg;
@@ -79,6 +79,7 @@ impl Calibrate {
         }
         opened.folder.calibrate(&self.name, &calibration)?;
         print_line(&figures(&calibration).to_string())?;
+        warn_of_refusals(&calibration);
         match model_is_blind(&calibration) {
             Some(apcer) => note!(
                 "The model takes {apcer:.0} % of the attacks in its best type for live people, so it cannot be used. \

@@ -4,6 +4,7 @@ use inference::own::{Calibration, Presentations};
 use serde_json::{Map, Value, json};
 
 use crate::cli::eval::figures::{rounded, share, upper_limit};
+use crate::cli::output::note;
 
 /// A calibration's figures, with one-sided 95 % limits.
 pub(super) fn figures(calibration: &Calibration) -> Value {
@@ -39,4 +40,16 @@ pub(super) fn figures(calibration: &Calibration) -> Value {
 
 fn non_response(presentations: &Presentations) -> Option<f64> {
     rounded(share(presentations.unmeasured, presentations.all()))
+}
+
+/// Warns if the reported half was refused more often than the threshold aimed at. With few people, that is usual.
+pub(super) fn warn_of_refusals(calibration: &Calibration) {
+    let (refused, all) = (calibration.live.attacks, calibration.live.all());
+    if refused as f64 > calibration.bpcer_goal * all as f64 {
+        note!(
+            "Warning: {refused} of {all} live pictures of the reported half are called attacks, and the goal was {:.1} %. \
+             Honest people would be refused as often. Calibrate with more people, or with a lower --bpcer.",
+            calibration.bpcer_goal * 100.0
+        );
+    }
 }

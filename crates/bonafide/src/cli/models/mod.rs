@@ -16,7 +16,7 @@ use faces::PAD_RECIPE;
 use inference::own::{ModelKind, OwnFolder, Selection};
 use serde_json::{Value, json};
 
-use self::figures::figures;
+use self::figures::{figures, warn_of_refusals};
 use self::opened::Opened;
 use super::errors::Unusable;
 use super::output::{note, print_line};
@@ -172,6 +172,7 @@ impl Use {
         folder.select(&Selection {
             pad: Some(name.clone()),
         })?;
+        warn_of_refusals(calibration);
         let figures = figures(calibration);
         print_line(
             &json!({"kind": model.declaration().kind, "inUse": name, "calibration": figures}).to_string(),
