@@ -43,6 +43,8 @@ const SAME_FACE_TURNED: f32 = 1.36;
 const STRAIGHT: f32 = 8.0;
 /// Within this, a head on its way back may look straight in the next frames.
 const NEARLY_STRAIGHT: f32 = 20.0;
+/// A frame that is this much nearer to the resting pose than the reference replaces it, in degrees.
+const NEARER: f32 = 1.5;
 /// So many frames in a row without any change are a film that stands still.
 const STILL_FRAMES: u32 = 10;
 /// A mean change below this is none (grey levels).
@@ -90,6 +92,9 @@ struct Attempted {
     #[serde(default)]
     compared_along: f32,
     relief: Vec<f32>,
+    /// How many of them were measured while the move was held.
+    #[serde(default)]
+    held_reliefs: u32,
 }
 
 /// The state of a run. It can be stored between two bodies of frames.
@@ -115,8 +120,11 @@ pub struct Run {
     rest: Option<Rest>,
     /// An embedding of the first face exists.
     has_reference: bool,
-    /// The points are followed, and the face was compared, since the last break.
+    /// The points are followed from a frame that looked straight ahead.
     is_followed: bool,
+    /// How far that frame was from the resting pose, in degrees. `None` in states of servers before this field.
+    reference_offset: Option<f32>,
+    /// The face was compared since the points are followed.
     is_compared: bool,
     first_flash: u16,
     flash_frames: u32,
@@ -163,6 +171,7 @@ impl Run {
             rest: None,
             has_reference: false,
             is_followed: false,
+            reference_offset: None,
             is_compared: false,
             first_flash: 0,
             flash_frames: 0,
@@ -245,13 +254,19 @@ impl Run {
                 (!self.is_followed, !self.is_compared)
             }
             Stage::Flash(_) => (false, false),
-            Stage::Ready(_) => (!self.is_followed, !self.is_compared),
-            // Each body is compared, so that no other head takes over. A comparison before the hold saves the person
-            // from waiting for it.
-            Stage::Turn(index) => (false, self.was_under_way(index)),
+            Stage::Ready(_) => {
+                let restart = !self.is_followed || self.can_follow_from_nearer();
+                (restart, restart || !self.is_compared)
+            }
+            // Until the person reacts, the head still comes to rest. Later each body is compared, so that no other head
+            // takes over. A comparison before the hold saves the person from waiting for it.
+            Stage::Turn(index) => {
+                let restart = self.attempted.reaction_ms.is_none() && self.can_follow_from_nearer();
+                (restart, restart || self.was_under_way(index))
+            }
             Stage::Hold(_) => (false, true),
             // The first frame that looks straight ahead can already be the reference of the next move.
-            Stage::Back(_) => (true, !self.is_compared && self.was_nearly_straight()),
+            Stage::Back(_) => (true, self.was_nearly_straight()),
         };
         FilmWish {
             restart,
@@ -292,10 +307,11 @@ impl Run {
     /// Takes the frames of one request, in order. `now_ms` is when their measurement was finished.
     pub fn take(&mut self, frames: &[Measured], now_ms: i64) {
         let restarted = self.request().restart && !matches!(self.stage, Stage::Look);
-        let is_straight = |face: &MeasuredFace| self.rest.is_some_and(|rest| rest.offset(face) <= STRAIGHT);
-        let first = frames.first().and_then(|frame| frame.face.as_ref());
         if restarted {
-            self.is_followed = first.is_some_and(is_straight);
+            let first = frames.first().and_then(|frame| frame.face.as_ref());
+            self.reference_offset = first.zip(self.rest).map(|(face, rest)| rest.offset(face));
+            self.is_followed = self.reference_offset.is_some_and(|offset| offset <= STRAIGHT);
+            self.is_compared = false;
         }
         for frame in frames {
             if self.end.is_some() {
@@ -311,15 +327,23 @@ impl Run {
         self.issue(now_ms);
     }
 
+    /// How far the last frame was from the resting pose, in degrees.
+    fn last_offset(&self) -> Option<f32> {
+        let ((_, yaw, pitch), rest) = self.before.zip(self.rest)?;
+        Some((yaw - rest.yaw).abs().max((pitch - rest.pitch).abs()))
+    }
+
     /// Whether the last frame looked straight ahead, or soon will.
     fn was_nearly_straight(&self) -> bool {
-        let offset = |(_, yaw, pitch): (i64, f32, f32)| {
-            self.rest
-                .map(|rest| (yaw - rest.yaw).abs().max((pitch - rest.pitch).abs()))
-        };
-        self.before
-            .and_then(offset)
-            .is_some_and(|offset| offset <= NEARLY_STRAIGHT)
+        self.last_offset().is_some_and(|offset| offset <= NEARLY_STRAIGHT)
+    }
+
+    /// Whether the head came clearly nearer to its resting pose than in the reference. A turn to the side on which the
+    /// reference still was would show little depth.
+    fn can_follow_from_nearer(&self) -> bool {
+        self.last_offset()
+            .zip(self.reference_offset)
+            .is_some_and(|(last, reference)| last + NEARER <= reference)
     }
 
     /// Whether the last frame was so far along this move that the next ones may count as turned.

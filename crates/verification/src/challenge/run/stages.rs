@@ -22,6 +22,10 @@ const FLASH_FRAMES: u32 = 1;
 const FLASH_MS: i64 = 200;
 /// The reaction to an instruction, in ms.
 const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
+/// The depth of a turn is measured in so many held frames, if they come within this time (ms). On its way, a head shows
+/// less.
+const DEEP_FRAMES: u32 = 2;
+const MOST_UNMEASURED_MS: i64 = 500;
 /// A held move whose face was not compared by then is repeated, in ms.
 const MOST_UNCOMPARED_MS: i64 = 1_500;
 /// A move must be reached and held within this time, in ms.
@@ -156,6 +160,9 @@ impl Run {
         let Some((planned, rest)) = self.at_hand(index) else {
             return;
         };
+        if !self.is_followed {
+            return self.repeat(Repeat::Lost, at_ms);
+        }
         let limits = limits(planned.movement);
         let (along, across) = rest.angles(planned.movement, face);
         let waited = self
@@ -206,8 +213,10 @@ impl Run {
             return self.enter_quietly(Stage::Turn(index), at_ms);
         }
         self.note_relief(planned, along, face);
+        self.attempted.held_reliefs += u32::from(face.relief.is_some());
         let held = at_ms - self.since_ms;
-        if held < planned.hold_ms {
+        let must_be_deeper = planned.movement.is_turn() && self.attempted.held_reliefs < DEEP_FRAMES;
+        if held < planned.hold_ms || (must_be_deeper && held <= MOST_UNMEASURED_MS) {
             return;
         }
         // Without it, another head could turn in the person's place.

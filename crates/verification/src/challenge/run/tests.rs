@@ -77,6 +77,8 @@ struct Person {
     after_feint: Option<(f32, f32)>,
     is_another: bool,
     seen: u16,
+    /// Where the head was in the frame from which its points are followed, to the side.
+    reference: f32,
 }
 
 impl Person {
@@ -148,7 +150,7 @@ impl Person {
                     } else {
                         1.0
                     }
-                    * self.yaw
+                    * (self.yaw - self.reference)
                     / 25.0,
                 0.0,
             ]),
@@ -184,16 +186,21 @@ fn play(kind: Kind, seed: u64, behaviour: &Behaviour) -> (Option<End>, Run) {
         after_feint: None,
         is_another: false,
         seen: 0,
+        reference: 0.0,
     };
     let mut number = 1;
     let mut compared = false;
     while run.end().is_none() && now < 200_000 {
         let shown = run.instruction();
+        let restarts = run.request().restart;
         let mut body = Vec::new();
-        for _ in 0..2 {
+        for place in 0..2 {
             now += 1_000 / behaviour.rate;
             person.look(shown, now);
             person.step(now);
+            if restarts && place == 0 {
+                person.reference = person.yaw;
+            }
             body.push(person.frame(number, now, shown));
             number += 1;
         }
@@ -243,6 +250,24 @@ fn a_person_who_follows_passes_within_seconds() {
         took[199]
     );
     assert!(took[199] <= 20_000, "longest {} ms", took[199]);
+}
+
+/// What counts is the depth since the head looked straight ahead, not since it was on its way there.
+#[test]
+fn two_turns_to_one_side_show_the_same_depth() {
+    let mut twice = 0;
+    for seed in 0..100 {
+        let speed = 3.0 + (seed % 5) as f32;
+        let (_, run) = play(Kind::Turns, seed, &Behaviour { speed, ..HONEST });
+        for pair in run.report().moves.windows(2) {
+            if pair[0].movement.is_turn() && pair[0].movement == pair[1].movement {
+                let (first, second) = (pair[0].relief.unwrap(), pair[1].relief.unwrap());
+                assert!(second >= first - 0.02, "{seed}: {:?}", run.report());
+                twice += 1;
+            }
+        }
+    }
+    assert!(twice > 10, "{twice}");
 }
 
 #[test]
