@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use sandbox::{WallState, Walls};
 
-use inference::own::Selection;
+use inference::own::{ModelKind, Selection};
 
 use crate::limits::{GRACE, MAX_WEAR, OWN_MODEL, PATIENCE, RESIDENT, START};
 use crate::protocol::{self, Answer, Greeting, LoadedModels, ProtocolError, Request};
@@ -83,8 +83,10 @@ impl Worker {
         if let Some(models) = &settings.models {
             command.arg("--models").arg(models);
         }
-        if let Some(pad) = &selection.pad {
-            command.arg("--pad").arg(pad);
+        for kind in ModelKind::ALL {
+            if let Some(name) = selection.of(kind) {
+                command.arg(format!("--{kind}")).arg(name);
+            }
         }
         if settings.weak_sandbox {
             command.arg("--weak-sandbox");
@@ -286,7 +288,7 @@ mod tests {
         Settings {
             program,
             models: None,
-            pad: None,
+            required: Selection::default(),
             decoding: Duration::from_secs(1),
             most: 1,
             weak_sandbox: false,

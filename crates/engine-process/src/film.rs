@@ -121,9 +121,9 @@ impl Filmed {
                     && frame.unchanged.is_some() == frame.change.is_some()
                     && frame.face.as_ref().is_none_or(|face| {
                         let may_embed = bounds.embed.checked_shr(number).unwrap_or(0) & 1 == 1;
-                        face.embedding
-                            .as_ref()
-                            .is_none_or(|embedding| may_embed && embedding.version() == bounds.face_model)
+                        face.embedding.as_ref().is_none_or(|embedding| {
+                            may_embed && embedding.version() == faces::built_in_version(bounds.face_model)
+                        })
                     })
             })
     }

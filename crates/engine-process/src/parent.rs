@@ -4,6 +4,7 @@
 //! it fails there too. These limits do not depend on how busy the machine is. A worker that is
 //! killed from outside or does not answer in time proves nothing about the file.
 
+use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use documents::ReadHints;
 use imaging::{DecodeError, Limits};
-use inference::own::{ModelKind, OwnFolder, Selection};
+use inference::own::{OwnFolder, Selection};
 use rustix::process::Signal;
 use thiserror::Error;
 
@@ -55,7 +56,7 @@ struct EngineStatus {
     workers: usize,
     /// The own models of the first worker that started, with the version that it named. All later ones get the same,
     /// because attempts of one process must not be decided by different models.
-    selection: Option<(Selection, Option<String>)>,
+    selection: Option<(Selection, BTreeMap<String, String>)>,
 }
 
 /// The engine workers of a process. Clones share them.
@@ -365,13 +366,14 @@ impl EngineWorkers {
                 Err(EngineError::Unavailable(reason))
             }
             Ok((worker, engines, selection)) => {
-                let version = engines.models.get(ModelKind::Pad.as_str()).cloned();
-                let (_, first) = status.selection.get_or_insert((selection, version.clone()));
-                if *first == version {
+                let own = engines.own();
+                let (_, first) = status.selection.get_or_insert((selection, own.clone()));
+                if *first == own {
                     status.last = Some(Ok(engines));
                     Ok(PooledWorker { worker, _slot: slot })
                 } else {
-                    let reason = "the own model was changed after this process had started with it: restart the server";
+                    let reason =
+                        "an own model was changed after this process had started with it: restart the server";
                     tracing::error!("an engine worker cannot be used: {reason}");
                     status.last = Some(Err(reason.into()));
                     Err(EngineError::Unavailable(reason.into()))
@@ -395,11 +397,9 @@ impl EngineWorkers {
         let selection = OwnFolder::of(&models)
             .selection()
             .map_err(|error| broken(error.to_string()))?;
-        if let Some(required) = &self.0.settings.pad {
-            selection
-                .require(required)
-                .map_err(|error| broken(error.to_string()))?;
-        }
+        selection
+            .require(&self.0.settings.required)
+            .map_err(|error| broken(error.to_string()))?;
         Ok(selection)
     }
 

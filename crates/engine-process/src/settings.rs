@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use inference::own::{ModelKind, Selection};
+
 /// How workers are started.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -11,8 +13,8 @@ pub struct Settings {
     pub program: PathBuf,
     /// The folder of the models, if it is not the usual one.
     pub models: Option<PathBuf>,
-    /// The own model for presentation attack detection that must be in use.
-    pub pad: Option<String>,
+    /// The own models that must be in use. A kind that is not named may have any or none.
+    pub required: Selection,
     /// Processor time for decoding one file, in whole seconds.
     pub decoding: Duration,
     /// Keep at most this many workers.
@@ -32,4 +34,16 @@ pub struct Engines {
     pub models: BTreeMap<String, String>,
     /// Every wall that is not up around the workers, as `NAME: REASON`.
     pub missing_walls: Vec<String>,
+}
+
+impl Engines {
+    /// The own models among them, with their versions.
+    pub(crate) fn own(&self) -> BTreeMap<String, String> {
+        let own = |kind: ModelKind| self.models.get_key_value(kind.as_str());
+        ModelKind::ALL
+            .into_iter()
+            .filter_map(own)
+            .map(|(kind, version)| (kind.clone(), version.clone()))
+            .collect()
+    }
 }

@@ -113,7 +113,7 @@ impl Engines {
                 models: LoadedModels {
                     face_model: faces.embedding_version().to_owned(),
                     versions: models.versions(),
-                    own_bytes: models.pad().map_or(0, OwnModel::bytes),
+                    own_bytes: models.own().map(OwnModel::bytes).sum(),
                 },
                 documents: DocumentEngine::new(models)?,
                 faces,

@@ -12,7 +12,7 @@ use imaging::{Limits, Picture};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::embedding::distance;
+use crate::embedding::{built_in_distance, distance};
 use crate::engine::FaceEngine;
 use crate::error::FaceError;
 use crate::kind::PictureKind;
@@ -91,16 +91,16 @@ pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
     };
     let [a, b] = names;
     let (measured, error) = split(result.map(Some), None);
-    let similarity = measured.map(|(distance, _)| similarity(distance));
+    let similarity = measured.map(|measured| similarity(measured.distance));
     json!({
         "a": a,
         "b": b,
         "error": error,
         "similarity": similarity,
-        "distance": measured.map(|(distance, _)| distance),
+        "distance": measured.map(|measured| measured.distance),
         "match": similarity.map(|similarity| MatchVerdict::of(similarity) == MatchVerdict::Match),
-        "texture": measured.map(|(_, texture)| texture),
-        "copy": measured.map(|(distance, texture)| is_copy(distance, texture)),
+        "texture": measured.map(|measured| measured.texture),
+        "copy": measured.map(|measured| is_copy(measured.built_in_distance, measured.texture)),
         "timingMs": clock.json(),
     })
     .to_string()
@@ -152,8 +152,16 @@ fn split<T>(result: Result<T, Failure>, otherwise: T) -> (T, Value) {
     }
 }
 
-/// The distance of the two faces and the correlation of their textures.
-fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut StageTimer) -> Result<(f32, f32), Failure> {
+/// How two faces compare.
+#[derive(Clone, Copy)]
+struct Compared {
+    distance: f32,
+    built_in_distance: f32,
+    /// The correlation of their textures.
+    texture: f32,
+}
+
+fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut StageTimer) -> Result<Compared, Failure> {
     let [a, b] = [("a", &files.a), ("b", &files.b)].map(|(side, file)| {
         let (_, reading) = read(engine, file, clock)?;
         let face = reading.main();
@@ -164,7 +172,11 @@ fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut StageTimer) -> Res
             })
     });
     let ((a, texture_a), (b, texture_b)) = (a?, b?);
-    Ok((distance(&a, &b), texture_a.correlation(&texture_b)))
+    Ok(Compared {
+        distance: distance(&a, &b),
+        built_in_distance: built_in_distance(&a, &b),
+        texture: texture_a.correlation(&texture_b),
+    })
 }
 
 /// Decodes the file's picture and finds its faces.

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use imaging::Picture;
-use inference::own::OwnModel;
+use inference::own::{ModelKind, OwnModel};
 use inference::{ModelError, ModelName, Models};
 
 use crate::align::dlib_chip;
 use crate::detector::{Detection, MIN_DETECTABLE_SIDE, Search, suppress_duplicates};
 use crate::embedder::embed;
+use crate::embedding::{Embedding, joint_version};
 use crate::error::FaceError;
 use crate::kind::PictureKind;
 use crate::mesh::{MIN_FACE_PROBABILITY, Mesh};
+use crate::own_embedder::{self, EMBEDDER_RECIPE};
+use crate::own_input::{failed, golden_photograph, suitable};
 use crate::pad_model::{self, PAD_RECIPE, PadScore};
 use crate::passive_cue::{self, PassiveCue};
 use crate::quality::{self, FaceMeasurements, Light};
@@ -44,19 +47,30 @@ const TILES: [f32; 2] = [0.7, 0.45];
 #[derive(Debug, Clone)]
 pub struct FaceEngine {
     pub(crate) models: Arc<Models>,
+    /// The version of the built-in networks.
+    pub(crate) built_in_version: String,
     /// See [`FaceEngine::embedding_version`].
-    pub(crate) version: String,
+    version: String,
 }
 
 impl FaceEngine {
     /// Creates an engine from opened models.
     pub fn new(models: Arc<Models>) -> Self {
-        let version = embedding_version(&models);
-        Self { models, version }
+        let built_in_version = built_in_version(&models);
+        let version = match models.embedder() {
+            Some(model) => joint_version(&built_in_version, &own_embedder::version(model)),
+            None => built_in_version.clone(),
+        };
+        Self {
+            models,
+            built_in_version,
+            version,
+        }
     }
 
-    /// The version of the embeddings: it names the weights of both networks and the way that faces are cut out.
-    /// Embeddings of different versions are never compared.
+    /// The version of the embeddings of pictures: it names the weights of both networks and the way that faces are cut
+    /// out, and after a plus sign the own embedder that is in use. Numbers of different versions are never compared.
+    /// Embeddings of films are of the built-in networks alone.
     pub fn embedding_version(&self) -> &str {
         &self.version
     }
@@ -66,6 +80,16 @@ impl FaceEngine {
     /// # Errors
     /// Fails when a model does not run.
     pub fn analyse(&self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, FaceError> {
+        let (faces, _) = self.faces(picture, kind)?;
+        Ok(FaceReading { faces })
+    }
+
+    /// The faces of a picture, and where each was found.
+    fn faces(
+        &self,
+        picture: &Picture,
+        kind: PictureKind,
+    ) -> Result<(Vec<Face>, Vec<ConfirmedFace>), FaceError> {
         let found = self.find(picture, kind)?;
         let sides: Vec<f32> = found.iter().map(|found| found.mesh.side()).collect();
         let in_foreground = foreground(&sides);
@@ -88,7 +112,7 @@ impl FaceEngine {
                 face.significant &= !ghost;
             }
         }
-        Ok(FaceReading { faces })
+        Ok((faces, found))
     }
 
     /// Whether the picture's main face looks like a picture of a picture, also to the operator's own model that is in
@@ -98,7 +122,7 @@ impl FaceEngine {
     /// Fails if the own model does not run, or has no calibration that counts.
     pub fn passive_cue(&self, picture: &Picture, reading: &FaceReading) -> Result<PassiveCue, FaceError> {
         let cue = passive_cue::check(picture, reading);
-        let Some((model, face)) = self.models.pad().zip(pad_model::suitable(reading)) else {
+        let Some((model, face)) = self.models.pad().zip(suitable(reading)) else {
             return Ok(cue);
         };
         let calibration = model.calibration(PAD_RECIPE).map_err(ModelError::Own)?;
@@ -121,9 +145,33 @@ impl FaceEngine {
         picture: &Picture,
         reading: &FaceReading,
     ) -> Result<Option<f32>, FaceError> {
-        pad_model::suitable(reading)
+        suitable(reading)
             .map(|face| pad_model::score(model, picture, face))
             .transpose()
+    }
+
+    /// The numbers of an own embedder that need not be in use, of length 1, for its calibration, with the embedding of the
+    /// built-in networks. `None` without one significant face of good quality.
+    ///
+    /// # Errors
+    /// Fails if a model does not run.
+    pub fn own_direction(
+        &self,
+        model: &OwnModel,
+        picture: &Picture,
+    ) -> Result<Option<(Vec<f32>, Embedding)>, FaceError> {
+        let (faces, found) = self.faces(picture, PictureKind::Selfie)?;
+        let reading = FaceReading { faces };
+        let Some(face) = suitable(&reading) else {
+            return Ok(None);
+        };
+        let place = reading.faces.iter().position(|other| std::ptr::eq(other, face));
+        let mesh = place.and_then(|place| found.get(place)).map(|found| &found.mesh);
+        let Some((mesh, embedding)) = mesh.zip(face.embedding.clone()) else {
+            return Ok(None);
+        };
+        let direction = own_embedder::direction(model, picture, mesh)?;
+        Ok(direction.map(|direction| (direction, embedding)))
     }
 
     /// Runs the golden tests of an own model.
@@ -131,7 +179,18 @@ impl FaceEngine {
     /// # Errors
     /// Fails if it does not run, or gives a picture another score than declared.
     pub fn check_golden(&self, model: &OwnModel) -> Result<(), FaceError> {
-        pad_model::check_golden(model, |picture| self.analyse(picture, PictureKind::Selfie))
+        let find = |picture: &Picture| self.analyse(picture, PictureKind::Selfie);
+        match model.declaration().kind() {
+            ModelKind::Pad => pad_model::check_golden(model, find),
+            ModelKind::Embedder => own_embedder::check_golden(model, |name| {
+                let (picture, _) = golden_photograph(model, name, find)?;
+                let found = self.own_direction(model, &picture)?;
+                let (direction, _) = found.ok_or_else(|| {
+                    failed(model, format!("golden picture `{name}`: it cannot be embedded"))
+                })?;
+                Ok(direction)
+            }),
+        }
     }
 
     /// Checks that the own models in use may decide: their calibration counts, and their golden tests pass.
@@ -139,11 +198,15 @@ impl FaceEngine {
     /// # Errors
     /// Fails if one may not.
     pub fn check_own_models(&self) -> Result<(), FaceError> {
-        let Some(model) = self.models.pad() else {
-            return Ok(());
-        };
-        model.calibration(PAD_RECIPE).map_err(ModelError::Own)?;
-        self.check_golden(model)
+        if let Some(model) = self.models.pad() {
+            model.calibration(PAD_RECIPE).map_err(ModelError::Own)?;
+        }
+        if let Some(model) = self.models.embedder() {
+            model
+                .embedder_calibration(EMBEDDER_RECIPE)
+                .map_err(ModelError::Own)?;
+        }
+        self.models.own().try_for_each(|model| self.check_golden(model))
     }
 
     /// Finds the faces of a picture, each once, largest first. A face that is plain to see shortens the search. If the
@@ -188,6 +251,21 @@ impl FaceEngine {
         Ok(distinct)
     }
 
+    /// The embedding of a face with its chip for dlib's network, also by the own embedder that is in use. `None` if the
+    /// points of its mesh coincide.
+    fn embedding(
+        &self,
+        picture: &Picture,
+        mesh: &Mesh,
+        chip: &Picture,
+    ) -> Result<Option<Embedding>, FaceError> {
+        let embedding = embed(&self.models, &self.built_in_version, picture, mesh, chip)?;
+        match (embedding, self.models.embedder()) {
+            (Some(embedding), Some(model)) => own_embedder::with_own(model, picture, mesh, embedding),
+            (embedding, _) => Ok(embedding),
+        }
+    }
+
     fn face(
         &self,
         picture: &Picture,
@@ -200,7 +278,7 @@ impl FaceEngine {
         let [left, top, right, bottom] = mesh.bounds();
         let chip = dlib_chip(picture, mesh);
         let embedding = match &chip {
-            Some(chip) if significant && embedded => embed(&self.models, &self.version, picture, mesh, chip)?,
+            Some(chip) if significant && embedded => self.embedding(picture, mesh, chip)?,
             _ => None,
         };
         let texture = match (&embedding, &chip) {
@@ -229,7 +307,7 @@ impl FaceEngine {
 }
 
 /// Six digits of SFace's weights, five of dlib's, and the recipe. The mesh's weights are not in it.
-fn embedding_version(models: &Models) -> String {
+fn built_in_version(models: &Models) -> String {
     let (sface, dlib) = (
         models.version(ModelName::SfaceEmbedding),
         models.version(ModelName::DlibEmbedding),

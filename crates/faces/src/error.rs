@@ -37,6 +37,21 @@ pub enum FaceError {
         /// The declared tolerance.
         tolerance: f32,
     },
+    /// An own embedder gave a golden picture other numbers than declared.
+    #[error(
+        "the own model `{model}` gives the golden picture `{picture}` numbers at a cosine distance of {distance:.4} from \
+         those of its declaration, which allows {tolerance}. Check `input` and `output` in the declaration"
+    )]
+    GoldenEmbedding {
+        /// The model.
+        model: String,
+        /// The picture's file name.
+        picture: String,
+        /// The cosine distance.
+        distance: f32,
+        /// The declared tolerance.
+        tolerance: f32,
+    },
 }
 
 impl FaceError {
@@ -44,7 +59,7 @@ impl FaceError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Model(_) | Self::OwnModel { .. } => "model-failed",
-            Self::Golden { .. } | Self::UnexpectedAnswer(_) => "model-answer",
+            Self::Golden { .. } | Self::GoldenEmbedding { .. } | Self::UnexpectedAnswer(_) => "model-answer",
         }
     }
 }

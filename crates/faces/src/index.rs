@@ -8,8 +8,8 @@
 //! These shares are of 67,866 pairs of faces in photographs, all farther apart than 1.35, in a search within
 //! [`crate::IDENTIFICATION_BAND`].
 //!
-//! An index has one model's embeddings in one scope; the caller has one index per account and mode, behind
-//! its own lock. The index persists nothing and contains no data about persons. Ids are facemap ids, and one
+//! An index has embeddings of the built-in networks of one version in one scope; the caller has one index per account
+//! and mode, behind its own lock. It does not look at the part of an own embedder. The index persists nothing and contains no data about persons. Ids are facemap ids, and one
 //! id may have several embeddings.
 
 use thiserror::Error;
@@ -76,8 +76,8 @@ impl FaceIndex {
     /// Fails if the index has faces of another model.
     pub fn insert(&mut self, facemap: Uuid, face: &Embedding) -> Result<(), ModelMismatch> {
         if self.is_empty() {
-            self.version = Some(face.version().to_owned());
-        } else if self.version.as_deref() != Some(face.version()) {
+            self.version = Some(face.built_in_version().to_owned());
+        } else if self.version.as_deref() != Some(face.built_in_version()) {
             return Err(ModelMismatch);
         }
         let (coarse, error) = quantised(face.values());
@@ -113,7 +113,7 @@ impl FaceIndex {
         if self.is_empty() {
             return Ok(Vec::new());
         }
-        if self.version.as_deref() != Some(face.version()) {
+        if self.version.as_deref() != Some(face.built_in_version()) {
             return Err(ModelMismatch);
         }
         let (coarse, error) = quantised(face.values());

@@ -7,7 +7,8 @@
 //!   0–100, and [`MatchVerdict`] divides that scale into match, review and no match.
 //! - [`FaceEngine::film`] measures the frames of a film: poses, colours, and depth by followed pixels.
 //! - [`FaceEngine::passive_cue`] checks for signs of a picture of a picture, also with an operator's own model.
-//! - [`FaceIndex`] finds a face among millions, exactly.
+//! - [`KnownFaces`] finds a face among millions, exactly: those of the built-in networks in a [`FaceIndex`], and those
+//!   that an operator's own embedder measured beside it.
 //!
 //! This crate never decides about a person; `verification` does. It never estimates age, sex or origin,
 //! persists nothing, and uses neither HTTP nor SQL. Error texts and `Debug` output never contain pixels,
@@ -24,6 +25,9 @@ mod film;
 mod index;
 mod kind;
 mod mesh;
+mod own_embedder;
+mod own_index;
+mod own_input;
 mod pad_model;
 mod passive_cue;
 mod quality;
@@ -37,13 +41,18 @@ mod texture;
 mod window;
 
 pub use batch::{check_liveness_line, compare_faces_line, detect_faces_line};
-pub use embedding::{EMBEDDING_BYTES, EMBEDDING_LEN, Embedding, InvalidEmbedding, distance};
+pub use embedding::{
+    EMBEDDING_LEN, Embedding, InvalidEmbedding, are_comparable, built_in_distance, built_in_version,
+    distance, has_own_part,
+};
 pub use engine::FaceEngine;
 pub use error::FaceError;
 pub use film::{FilmFrame, FilmRequest, FilmedFace, Relief, Track};
 pub use index::{FaceIndex, Hit};
 pub use kind::PictureKind;
 pub use mesh::Pose;
+pub use own_embedder::EMBEDDER_RECIPE;
+pub use own_index::KnownFaces;
 pub use pad_model::{PAD_RECIPE, PadScore};
 pub use passive_cue::{CueOutcome, Cues, PassiveCue};
 pub use quality::QualityIssue;

@@ -3,23 +3,18 @@
 //! The model only adds evidence. Its calibration's threshold decides what is an attack, and an error is never taken for
 //! a live person.
 
-use std::path::Path;
-
-use imaging::{Limits, Picture};
-use inference::Layout;
+use imaging::Picture;
 use inference::own::{
-    Activation, Channels, Crop, Declaration, Golden, GoldenSubject, Meaning, ModelInput, ModelOutput,
-    OwnModel,
+    Activation, Crop, Golden, GoldenSubject, Meaning, ModelOutput, OwnModel, PadPurpose, Purpose,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::error::FaceError;
+use crate::own_input::{failed, golden_input, golden_photograph, suitable, values};
 use crate::reading::{Face, FaceReading};
 
 /// The version of the way in which faces are found and cut out for own models. A calibration is for one version.
 pub const PAD_RECIPE: u32 = 1;
-/// The largest golden picture, in bytes.
-const MAX_PICTURE: u64 = 64 << 20;
 
 /// The score that an own model gave, and the threshold of its calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,49 +48,38 @@ impl PadScore {
     }
 }
 
-/// The face that an own model may judge: the only significant one, without a blocking quality issue.
-pub(crate) fn suitable(reading: &FaceReading) -> Option<&Face> {
-    let mut significant = reading.significant();
-    let face = significant.next()?;
-    let alone = significant.next().is_none();
-    (alone && !face.quality.iter().any(|issue| issue.blocking)).then_some(face)
+/// What is declared for presentation attack detection.
+fn purpose(model: &OwnModel) -> Result<&PadPurpose, FaceError> {
+    match &model.declaration().purpose {
+        Purpose::Pad(purpose) => Ok(purpose),
+        Purpose::Embedder(_) => Err(failed(model, "it does not detect presentation attacks")),
+    }
 }
 
 /// The score of a face.
 pub(crate) fn score(model: &OwnModel, picture: &Picture, face: &Face) -> Result<f32, FaceError> {
-    let declaration = model.declaration();
-    let failed = |reason: &str| FaceError::OwnModel {
-        model: declaration.name.clone(),
-        reason: reason.to_owned(),
-    };
-    let [x, y, width, height] = part(
-        declaration.input.crop,
-        face.bounds,
-        [picture.width, picture.height],
-    )
-    .ok_or_else(|| failed("the face lies outside the picture"))?;
-    let cut = picture
-        .crop(x, y, width, height)
-        .ok_or_else(|| failed("the face lies outside the picture"))?;
-    run(model, &cut)
+    let outside = || failed(model, "the face lies outside the picture");
+    let crop = purpose(model)?.crop;
+    let [x, y, width, height] =
+        part(crop, face.bounds, [picture.width, picture.height]).ok_or_else(outside)?;
+    run(model, &picture.crop(x, y, width, height).ok_or_else(outside)?)
 }
 
 /// The score of a picture that is only the face's part.
 fn run(model: &OwnModel, part: &Picture) -> Result<f32, FaceError> {
-    let declaration = model.declaration();
-    let failed = |reason: String| FaceError::OwnModel {
-        model: declaration.name.clone(),
-        reason,
-    };
+    let output = &purpose(model)?.output;
     let answer = model
-        .run(&values(&declaration.input, part))
-        .map_err(|error| failed(error.to_string()))?;
-    read(&declaration.output, &answer.data).ok_or_else(|| {
-        failed(format!(
-            "it returned {} numbers, of which number {} is missing or not finite; check `output.class`",
-            answer.data.len(),
-            declaration.output.class
-        ))
+        .run(&values(&model.declaration().input, part))
+        .map_err(|error| failed(model, error))?;
+    read(output, &answer.data).ok_or_else(|| {
+        failed(
+            model,
+            format!(
+                "it returned {} numbers, of which number {} is missing or not finite; check `output.class`",
+                answer.data.len(),
+                output.class
+            ),
+        )
     })
 }
 
@@ -115,27 +99,6 @@ fn part(crop: Crop, [left, top, width, height]: [f32; 4], [across, down]: [u32; 
     let x = inside(left + width / 2.0, wide, across);
     let y = inside(top + height / 2.0, high, down);
     Some([x, y, wide, high].map(|value| value.round() as u32))
-}
-
-/// A picture as a model's input.
-fn values(input: &ModelInput, picture: &Picture) -> Vec<f32> {
-    let picture = picture.resized(input.width as u32, input.height as u32);
-    let order = match input.channels {
-        Channels::Rgb => [0, 1, 2],
-        Channels::Bgr => [2, 1, 0],
-    };
-    let value = |pixel: &[u8], place: usize| {
-        (f32::from(pixel[order[place]]) - input.mean[place]) / input.deviation[place]
-    };
-    let pixels = || picture.pixels.chunks_exact(3);
-    match input.layout {
-        Layout::Nhwc => pixels()
-            .flat_map(|pixel| (0..3).map(move |place| value(pixel, place)))
-            .collect(),
-        Layout::Nchw => (0..3)
-            .flat_map(|place| pixels().map(move |pixel| value(pixel, place)))
-            .collect(),
-    }
 }
 
 /// The score in an answer; `None` if there is none, or it is not finite.
@@ -162,16 +125,15 @@ pub(crate) fn check_golden(
     model: &OwnModel,
     find: impl Fn(&Picture) -> Result<FaceReading, FaceError>,
 ) -> Result<(), FaceError> {
-    let declaration = model.declaration();
-    for golden in &declaration.golden {
+    for golden in &purpose(model)?.golden {
         let found = golden_score(model, golden, &find)?;
         // Both are finite.
-        if (found - golden.score).abs() > golden.tolerance {
+        if (found - golden.expected).abs() > golden.tolerance {
             return Err(FaceError::Golden {
-                model: declaration.name.clone(),
+                model: model.declaration().name.clone(),
                 picture: golden.picture.clone(),
                 found,
-                expected: golden.score,
+                expected: golden.expected,
                 tolerance: golden.tolerance,
             });
         }
@@ -181,45 +143,17 @@ pub(crate) fn check_golden(
 
 fn golden_score(
     model: &OwnModel,
-    golden: &Golden,
+    golden: &Golden<f32>,
     find: impl Fn(&Picture) -> Result<FaceReading, FaceError>,
 ) -> Result<f32, FaceError> {
-    let Declaration { name, input, .. } = model.declaration();
-    let unusable = |reason: String| FaceError::OwnModel {
-        model: name.clone(),
-        reason: format!("golden picture `{}`: {reason}", golden.picture),
-    };
-    let picture = decode(&model.golden_picture(&golden.picture)).map_err(unusable)?;
     match golden.shows {
-        GoldenSubject::Input => {
-            if (picture.width as usize, picture.height as usize) != (input.width, input.height) {
-                return Err(unusable(format!(
-                    "it has {} × {} pixels, and the model's input {} × {}",
-                    picture.width, picture.height, input.width, input.height
-                )));
-            }
-            run(model, &picture)
-        }
+        GoldenSubject::Input => run(model, &golden_input(model, &golden.picture)?),
         GoldenSubject::Photograph => {
-            let reading = find(&picture)?;
-            let face = suitable(&reading).ok_or_else(|| {
-                unusable(
-                    "it does not show one face of good quality; `bonafide detect-faces` tells why".into(),
-                )
-            })?;
+            let (picture, reading) = golden_photograph(model, &golden.picture, find)?;
+            let face = suitable(&reading).ok_or_else(|| failed(model, "the golden picture has no face"))?;
             score(model, &picture, face)
         }
     }
-}
-
-fn decode(path: &Path) -> Result<Picture, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > MAX_PICTURE {
-        return Err(format!("it exceeds {MAX_PICTURE} bytes"));
-    }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let decoded = imaging::decode(&bytes, &Limits::default()).map_err(|error| error.to_string())?;
-    Ok(decoded.picture)
 }
 
 #[cfg(test)]
@@ -254,32 +188,6 @@ mod tests {
         ];
         for (crop, face, size, expected) in cases {
             assert_eq!(part(crop, face, size), expected, "{crop:?} {face:?} {size:?}");
-        }
-    }
-
-    #[test]
-    fn values_have_the_declared_order_and_scale() {
-        let picture = Picture::new(2, 1, vec![10, 20, 30, 40, 50, 60]).unwrap();
-        let input = |layout, channels| ModelInput {
-            width: 2,
-            height: 1,
-            layout,
-            channels,
-            mean: [10.0, 20.0, 30.0],
-            deviation: [1.0, 2.0, 10.0],
-            crop: Crop::Box(1.0),
-        };
-        let cases = [
-            (Layout::Nchw, Channels::Rgb, [0.0, 30.0, 0.0, 15.0, 0.0, 3.0]),
-            (Layout::Nhwc, Channels::Rgb, [0.0, 0.0, 0.0, 30.0, 15.0, 3.0]),
-            (Layout::Nchw, Channels::Bgr, [20.0, 50.0, 0.0, 15.0, -2.0, 1.0]),
-        ];
-        for (layout, channels, expected) in cases {
-            assert_eq!(
-                values(&input(layout, channels), &picture),
-                expected,
-                "{layout:?} {channels:?}"
-            );
         }
     }
 

@@ -59,7 +59,8 @@ const COPIES: [(f32, f32); 3] = [(0.35, -1.0), (0.47, 0.84), (IDENTIFICATION_DIS
 pub const IDENTIFICATION_BAND: f32 = 1.20;
 
 /// Whether one of two pictures of a face is a copy of the other: cropped, enlarged, mirrored, brightened, printed or
-/// photographed again. `texture` is their [`Texture::correlation`](crate::Texture::correlation).
+/// photographed again. `built_in_distance` is their [`built_in_distance`](crate::built_in_distance), for which the limits were
+/// measured, and `texture` their [`Texture::correlation`](crate::Texture::correlation).
 ///
 /// # Measurement
 ///
@@ -67,10 +68,10 @@ pub const IDENTIFICATION_BAND: f32 = 1.20;
 /// pairs of photographs of one person (16 people, television and press; four pairs that are one photograph twice left
 /// out), none is called a copy; the 95 % limit is 1.0 %. Of 144 copies of the portraits of 16 rendered passports, in
 /// nine ways, 141 are: a grey copy and two brightened ones are not.
-pub fn is_copy(distance: f32, texture: f32) -> bool {
+pub fn is_copy(built_in_distance: f32, texture: f32) -> bool {
     COPIES
         .iter()
-        .any(|&(within, alike)| distance <= within && texture >= alike)
+        .any(|&(within, alike)| built_in_distance <= within && texture >= alike)
 }
 
 /// The knots of the curve, as distance and similarity. The curve is linear between them.

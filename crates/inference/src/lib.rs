@@ -21,7 +21,7 @@ pub use catalogue::{Layout, ModelName};
 pub use error::ModelError;
 pub use folder::{MANIFEST, MODELS_VARIABLE, find_models_dir};
 pub use manifest::{Manifest, ManifestEntry, RUNTIME};
-use own::{ModelFiles, OwnFolder, OwnModel, Selection, Staged};
+use own::{ModelFiles, ModelKind, OwnFolder, OwnModel, Selection, Staged};
 use pool::Pool;
 pub use tensor::{Input, Tensor};
 
@@ -34,6 +34,7 @@ pub use tensor::{Input, Tensor};
 pub struct Models {
     pools: Vec<Pool>,
     pad: Option<OwnModel>,
+    embedder: Option<OwnModel>,
     environment: &'static Environment,
     threads: usize,
     sessions: usize,
@@ -78,13 +79,22 @@ impl Models {
         let mut models = Self {
             pools,
             pad: None,
+            embedder: None,
             environment,
             threads,
             sessions,
         };
-        if let Some(name) = &selection.pad {
-            models.pad = Some(models.open_own(&OwnFolder::of(dir), name)?);
-        }
+        let folder = OwnFolder::of(dir);
+        let own = |kind| -> Result<Option<OwnModel>, ModelError> {
+            let Some(name) = selection.of(kind) else {
+                return Ok(None);
+            };
+            let model = models.open_own(&folder, name)?;
+            model.require_kind(kind)?;
+            Ok(Some(model))
+        };
+        let (pad, embedder) = (own(ModelKind::Pad)?, own(ModelKind::Embedder)?);
+        (models.pad, models.embedder) = (pad, embedder);
         Ok(models)
     }
 
@@ -117,6 +127,17 @@ impl Models {
     #[must_use]
     pub fn pad(&self) -> Option<&OwnModel> {
         self.pad.as_ref()
+    }
+
+    /// The own embedder that is in use.
+    #[must_use]
+    pub fn embedder(&self) -> Option<&OwnModel> {
+        self.embedder.as_ref()
+    }
+
+    /// The own models that are in use.
+    pub fn own(&self) -> impl Iterator<Item = &OwnModel> {
+        self.pad.iter().chain(&self.embedder)
     }
 
     /// Loads every model and runs each once, so that the first request is as fast as later ones.
@@ -166,16 +187,16 @@ impl Models {
         self.pool(name).version()
     }
 
-    /// The versions of all models by name. `pad` is `NAME@VERSION.FINGERPRINT` of the own model.
+    /// The versions of all models by name. `pad` and `embedder` are `NAME@VERSION.FINGERPRINT` of own models.
     #[must_use]
     pub fn versions(&self) -> BTreeMap<String, String> {
         let built_in = ModelName::ALL
             .into_iter()
             .map(|name| (name.as_str().to_owned(), self.version(name).to_owned()));
-        let own = self.pad.iter().map(|model| {
+        let own = self.own().map(|model| {
             let declaration = model.declaration();
             let version = format!("{}@{}.{}", declaration.name, model.version(), model.fingerprint());
-            (declaration.kind.as_str().to_owned(), version)
+            (declaration.kind().as_str().to_owned(), version)
         });
         built_in.chain(own).collect()
     }

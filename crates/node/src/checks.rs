@@ -204,12 +204,19 @@ pub async fn faces(db: &Db, model: &str) -> Check {
     let count = async { store::faces::count_outdated(&mut db.read().await?, model).await };
     match count.await {
         Ok(0) => Check::ok(NAME, "all made by the model in use"),
-        Ok(faces) => Check::attention(
-            NAME,
-            format!(
-                "{faces} were made by another model, so their people are not recognised. The servers embed those whose selfie is still stored again; `bonafide faces reindex` does it at once"
-            ),
-        ),
+        Ok(faces) => {
+            let meanwhile = if faces::has_own_part(model) {
+                "Those of the same built-in networks are compared by them; others are not recognised"
+            } else {
+                "Their people are not recognised"
+            };
+            Check::attention(
+                NAME,
+                format!(
+                    "{faces} were made by another model. {meanwhile}. The servers embed those whose selfie is still stored again; `bonafide faces reindex` does it at once"
+                ),
+            )
+        }
         Err(error) => Check::bad(NAME, error.to_string()),
     }
 }

@@ -181,6 +181,9 @@ pub struct ServeConfig {
     /// or none, the engines do not start.
     #[arg(long, env = "BONAFIDE_PAD")]
     pub pad: Option<String>,
+    /// The own embedder that must be in use, in the same way.
+    #[arg(long, env = "BONAFIDE_EMBEDDER")]
+    pub embedder: Option<String>,
     /// Start the first engine worker when the first file arrives, not when the server starts. This saves about
     /// 200 MiB of memory where verifications are rare; the first one takes half a second longer.
     #[arg(long, env = "BONAFIDE_ENGINES_ON_DEMAND")]

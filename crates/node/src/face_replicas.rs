@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use faces::{Embedding, FaceIndex, Hit, IDENTIFICATION_BAND};
+use faces::{Embedding, Hit, IDENTIFICATION_BAND, KnownFaces};
 use store::faces::Position;
 use store::{Conn, Scope};
 use tokio::sync::Mutex;
@@ -27,10 +27,8 @@ const PAGE: i64 = 10_000;
 /// One account's faces up to a position in its sequence.
 #[derive(Default)]
 pub struct Replica {
-    /// The model that made these faces; empty before the first catch-up.
-    model: String,
     position: Position,
-    index: FaceIndex,
+    faces: KnownFaces,
 }
 
 /// The replicas of all accounts that were used so far.
@@ -46,23 +44,28 @@ impl FaceReplicas {
 }
 
 impl Replica {
+    /// An empty replica for searches of faces of this version.
+    fn of(model: &str) -> Self {
+        Replica {
+            position: Position::default(),
+            faces: KnownFaces::new(model),
+        }
+    }
+
     /// Reads the changes since the last call, so that the replica is up to date within the transaction. If
-    /// the database returned to an earlier state, it reads everything. Faces of another model than `model`
-    /// cannot be compared; they are left out.
+    /// the database returned to an earlier state, it reads everything. Faces that have no model in common with `model`,
+    /// the version of the faces to search for, cannot be compared; they are left out.
     pub async fn catch_up(&mut self, conn: &mut Conn, scope: Scope, model: &str) -> Result<(), Problem> {
         if !store::faces::contains(conn, scope, self.position).await? {
-            *self = Replica::default();
+            *self = Replica::of(model);
             tracing::info!(
                 "an account's faces are read anew: the last change that was read is no longer in the database"
             );
         }
-        if self.model != model {
-            *self = Replica {
-                model: model.to_owned(),
-                ..Replica::default()
-            };
+        if self.faces.version() != model {
+            *self = Replica::of(model);
         }
-        let mut other_models = 0;
+        let mut other_models = 0_u64;
         loop {
             let changes = store::faces::list_after(conn, scope, self.position.seq, PAGE).await?;
             if changes.is_empty() {
@@ -70,14 +73,13 @@ impl Replica {
             }
             for change in changes {
                 match change.embedding {
-                    Some(bytes) if change.model == model => {
+                    Some(bytes) if faces::are_comparable(&change.model, model) => {
                         let face = Embedding::from_bytes(&bytes).map_err(Problem::internal)?;
-                        self.index.insert(change.facemap_id, &face).map_err(|_| mixed())?;
+                        let is_known = self.faces.insert(change.facemap_id, &face).map_err(|_| mixed())?;
+                        other_models += u64::from(!is_known);
                     }
                     Some(_) => other_models += 1,
-                    None => {
-                        self.index.remove(change.facemap_id);
-                    }
+                    None => self.faces.remove(change.facemap_id),
                 }
                 self.position = change.at;
             }
@@ -90,12 +92,12 @@ impl Replica {
 
     /// The number of known faces that a search compares with.
     pub fn faces(&self) -> usize {
-        self.index.len()
+        self.faces.len()
     }
 
     /// The known facemaps near a face, nearest first, including those that are only near-duplicates.
     pub fn search(&self, face: &Embedding) -> Result<Vec<Hit>, Problem> {
-        self.index.search(face, IDENTIFICATION_BAND).map_err(|_| mixed())
+        self.faces.search(face, IDENTIFICATION_BAND).map_err(|_| mixed())
     }
 }
 

@@ -236,13 +236,13 @@ impl EvidenceGatherer<'_> {
 
     /// Compares the selfie's face with a document's portrait, and notes whether it is the portrait itself.
     fn compare_faces(&mut self, selfie: &Face, portrait: &Face, settings: &Settings) -> Option<FaceMatch> {
-        let distance = faces::distance(selfie.embedding.as_ref()?, portrait.embedding.as_ref()?);
+        let (one, other) = (selfie.embedding.as_ref()?, portrait.embedding.as_ref()?);
         let texture = match (&selfie.texture, &portrait.texture) {
             (Some(selfie), Some(portrait)) => selfie.correlation(portrait),
             _ => 0.0,
         };
-        self.resemblance.is_portrait |= faces::is_copy(distance, texture);
-        Some(judge_distance(distance, settings))
+        self.resemblance.is_portrait |= faces::is_copy(faces::built_in_distance(one, other), texture);
+        Some(judge_distance(faces::distance(one, other), settings))
     }
 
     /// Processes one side of a document. For a PDF it uses the first page that shows a document.

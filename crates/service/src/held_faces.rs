@@ -154,14 +154,14 @@ pub async fn prove(
     save(tx, scope, attempt, &detail).await
 }
 
-/// Whether the account's newest face was read by the same model; true if it has none.
+/// Whether the account's newest face can be compared with this one; true if it has none.
 pub(super) async fn is_of_newest_model(tx: &mut Tx, scope: Scope, face: &Embedding) -> Result<bool, Problem> {
     /// Erasures among the newest changes are passed over, up to so many.
     const NEWEST: i64 = 1_000;
     let newest = store::faces::sequence(tx, scope).await?;
     let changes = store::faces::list_after(tx, scope, newest - NEWEST, NEWEST).await?;
     let newest = changes.iter().rev().find(|change| change.embedding.is_some());
-    Ok(newest.is_none_or(|change| change.model == face.version()))
+    Ok(newest.is_none_or(|change| faces::are_comparable(&change.model, face.version())))
 }
 
 async fn save(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &Detail) -> Result<Attempt, Problem> {

@@ -221,8 +221,8 @@ async fn similarity(conn: &mut Conn, scope: Scope, people: [Uuid; 2]) -> Result<
         .iter()
         .flat_map(|one| theirs.iter().map(move |other| (one, other)));
     let nearest = pairs
-        .filter(|(one, other)| one.version() == other.version())
         .map(|(one, other)| distance(one, other))
+        .filter(|distance| distance.is_finite())
         .min_by(f32::total_cmp);
     Ok(nearest.map(faces::similarity))
 }

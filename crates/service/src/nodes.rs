@@ -186,9 +186,10 @@ async fn with_other_models(app: &Shared, models: &BTreeMap<String, String>) -> V
 /// The check of loaded models. `differing` are the other processes whose models are not the same.
 fn models_check(models: &BTreeMap<String, String>, differing: &[String]) -> Check {
     let mut text = "loaded".to_owned();
-    if let Some(pad) = models.get("pad") {
-        text.push_str("; own model for presentation attacks: ");
-        text.push_str(pad);
+    for kind in ["pad", "embedder"] {
+        if let Some(version) = models.get(kind) {
+            text.push_str(&format!("; own model ({kind}): {version}"));
+        }
     }
     if differing.is_empty() {
         return Check::ok("models", text);

@@ -376,10 +376,9 @@ fn unknown_face() -> Problem {
 
 /// Whether a face comes from one of these pictures.
 fn is_of(face: &Embedding, pictures: &[Embedding]) -> bool {
-    let mut comparable = pictures
+    pictures
         .iter()
-        .filter(|picture| picture.version() == face.version());
-    comparable.any(|picture| distance(face, picture) <= SAME_PICTURE)
+        .any(|picture| distance(face, picture) <= SAME_PICTURE)
 }
 
 /// The faces on the newest selfies of these units that proved a face, newest first.
@@ -425,7 +424,7 @@ async fn carry_out(
     let stored = |faces: &[HeldFace]| -> Result<Vec<(String, Vec<u8>)>, Problem> {
         let read = |face: &HeldFace| face.embedding();
         let faces: Result<Vec<Embedding>, Problem> = faces.iter().map(read).collect();
-        let row = |face: &Embedding| (face.version().to_owned(), face.to_bytes().to_vec());
+        let row = |face: &Embedding| (face.version().to_owned(), face.to_bytes());
         Ok(faces?.iter().map(row).collect())
     };
     let departure = Departure {

@@ -186,8 +186,10 @@ pub async fn outdated_people(conn: &mut Conn, scope: Scope, model: &str) -> Resu
         scope,
         (Uuid,),
         "select distinct facemap_id from faces
-         where merchant_id = $1 and sandbox = $2 and (model <> $3 or model = '') and embedding_sealed is not null",
+         where merchant_id = $1 and sandbox = $2 and (model <> $3 or model = '')
+             and substr(model, 1, length($4)) <> $4 and embedding_sealed is not null",
         model,
+        with_any_own(model),
     )?;
     Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
 }
@@ -196,16 +198,29 @@ pub async fn outdated_people(conn: &mut Conn, scope: Scope, model: &str) -> Resu
 pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> {
     // These conditions are ranges of an index, so the faces of the current model are not read.
     const SQL: &str = "select count(*) from faces
-               where (model < $1 or model > $1 or model = '') and embedding_sealed is not null";
+               where (model < $1 or model > $1 or model = '') and substr(model, 1, length($2)) <> $2
+                   and embedding_sealed is not null";
     let (faces,) = fetch!(
         one,
         conn,
         across_accounts("a node reports how many faces need another enrolment"),
         (i64,),
         SQL,
-        model
+        model,
+        with_any_own(model)
     )?;
     Ok(faces)
+}
+
+/// How the versions begin that a face may have without being outdated: a node without an own embedder also knows the faces
+/// that an own embedder measured, because they have the numbers of the built-in networks as well. Otherwise two nodes could
+/// replace each other's faces for ever.
+fn with_any_own(model: &str) -> String {
+    if model.contains('+') {
+        model.to_owned()
+    } else {
+        format!("{model}+")
+    }
 }
 
 /// Replaces a person's faces of other models by a new one; returns whether there were any. The caller has
@@ -222,8 +237,8 @@ pub async fn replace(
 ) -> Result<bool, Error> {
     const SQL: &str =
         "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and model <> $4
-               and embedding_sealed is not null";
-    if execute!(tx, scope, SQL, facemap_id, model)? == 0 {
+               and substr(model, 1, length($5)) <> $5 and embedding_sealed is not null";
+    if execute!(tx, scope, SQL, facemap_id, model, with_any_own(model))? == 0 {
         return Ok(false);
     }
     insert(tx, scope, facemap_id, model, embedding).await?;

@@ -20,7 +20,7 @@ use clap::Args;
 use engine_process::Wall;
 use faces::FaceEngine;
 use inference::Models;
-use inference::own::{ModelKind, Selection};
+use inference::own::{ModelKind, OwnModel, Selection};
 use jiff::Timestamp;
 use sanctions::store::ListStore;
 use service::chain_watch;
@@ -33,7 +33,7 @@ use store::list_sets::{self, ListSet};
 use store::{Db, Error, Objects, Schema, Scope, attempts, durability, installation, merchants};
 
 use super::data;
-use super::engines::open_models;
+use super::engines::{open_models, required_models};
 use super::output::print_line;
 use super::runtime::block_on;
 
@@ -123,9 +123,11 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
                 "found, checked and loaded in {:.1} s",
                 started.elapsed().as_secs_f32()
             );
-            if let Some(pad) = models.versions().get(ModelKind::Pad.as_str()) {
-                text.push_str("; own model for presentation attacks: ");
-                text.push_str(pad);
+            let versions = models.versions();
+            for kind in ModelKind::ALL {
+                if let Some(version) = versions.get(kind.as_str()) {
+                    text.push_str(&format!("; own model ({kind}): {version}"));
+                }
             }
             (Check::ok("models", text), version)
         }
@@ -133,12 +135,14 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
     }
 }
 
-/// Checks that the own model in use may decide, and that it is the one that the settings require.
+/// Checks that the own models in use may decide, and that they are the ones that the settings require.
 fn own_models(config: &ServeConfig, models: &Models, engine: &FaceEngine) -> anyhow::Result<()> {
-    if let Some(required) = &config.pad {
-        let pad = models.pad().map(|model| model.declaration().name.clone());
-        Selection { pad }.require(required)?;
-    }
+    let name = |model: Option<&OwnModel>| model.map(|model| model.declaration().name.clone());
+    let selection = Selection {
+        pad: name(models.pad()),
+        embedder: name(models.embedder()),
+    };
+    selection.require(&required_models(config))?;
     Ok(engine.check_own_models()?)
 }
 

@@ -15,6 +15,9 @@ pub(crate) struct EngineWorker {
     /// The own model for presentation attack detection.
     #[arg(long)]
     pad: Option<String>,
+    /// The own embedder.
+    #[arg(long)]
+    embedder: Option<String>,
     /// Work even if a required wall is missing.
     #[arg(long)]
     weak_sandbox: bool,
@@ -29,7 +32,10 @@ pub(super) fn run(command: EngineWorker) -> anyhow::Result<()> {
     } else {
         worker::run(&Options {
             models: command.models,
-            selection: Selection { pad: command.pad },
+            selection: Selection {
+                pad: command.pad,
+                embedder: command.embedder,
+            },
             weak_sandbox: command.weak_sandbox,
         })?;
     }

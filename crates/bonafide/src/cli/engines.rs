@@ -11,8 +11,9 @@ use anyhow::Context;
 use clap::Args;
 use faces::FaceEngine;
 use inference::Models;
+use inference::own::Selection;
 use serde_json::json;
-use service::config::DataConfig;
+use service::config::{DataConfig, ServeConfig};
 
 use super::errors::Unusable;
 use super::output::print_line;
@@ -54,6 +55,14 @@ impl ModelsArg {
     /// The folder, wherever it was found.
     pub(super) fn dir(&self) -> anyhow::Result<PathBuf> {
         models_dir(self.models.as_deref())
+    }
+}
+
+/// The own models that a server's settings require.
+pub(super) fn required_models(config: &ServeConfig) -> Selection {
+    Selection {
+        pad: config.pad.clone(),
+        embedder: config.embedder.clone(),
     }
 }
 

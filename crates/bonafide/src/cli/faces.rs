@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use engine_process::{EngineWorkers, Settings};
+use inference::own::Selection;
 use serde_json::json;
 use service::config::DataConfig;
 use service::reindex::Reindexer;
@@ -48,7 +49,7 @@ pub(super) fn run(command: &FacesCommand) -> anyhow::Result<()> {
     let engines = EngineWorkers::start(Settings {
         program: std::env::current_exe()?,
         models: command.models.folder(),
-        pad: None,
+        required: Selection::default(),
         decoding: DECODE,
         most: 1,
         weak_sandbox: command.weak_sandbox,

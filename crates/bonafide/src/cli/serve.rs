@@ -31,6 +31,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
+use super::engines::required_models;
 use super::output::note;
 use super::runtime::block_on;
 use super::{data, demo};
@@ -169,7 +170,7 @@ fn start_engines(config: &ServeConfig) -> anyhow::Result<EngineWorkers> {
     Ok(EngineWorkers::start(Settings {
         program,
         models: config.models.clone(),
-        pad: config.pad.clone(),
+        required: required_models(config),
         decoding: Duration::from_secs(config.decode_seconds),
         most: config.workers(),
         weak_sandbox: config.weak_sandbox,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use engine_process::{EngineError, EngineWorkers, Settings};
 use imaging::DecodeError;
+use inference::own::Selection;
 use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ fn settings(program: &str) -> Settings {
     Settings {
         program: program.into(),
         models: Some(workspace().join("models")),
-        pad: None,
+        required: Selection::default(),
         decoding: Duration::from_secs(1),
         most: 1,
         weak_sandbox: false,

@@ -84,7 +84,7 @@ pub struct FilmedFace {
     pub usable: bool,
     /// Quality issues as a selfie, in the order of severity.
     pub issues: Vec<QualityIssue>,
-    /// The embedding, if it was requested for this frame and the face can be embedded.
+    /// The embedding by the built-in networks, if it was requested for this frame and the face can be embedded.
     pub embedding: Option<Embedding>,
     /// The texture. Faces with an embedding have one.
     pub texture: Option<Texture>,
@@ -216,7 +216,7 @@ impl FaceEngine {
             .as_ref()
             .map(|chip| quality::issues(&measure(picture, mesh, chip), PictureKind::Selfie));
         let embedding = match &chip {
-            Some(chip) if embeds => embed(&self.models, &self.version, picture, mesh, chip)?,
+            Some(chip) if embeds => embed(&self.models, &self.built_in_version, picture, mesh, chip)?,
             _ => None,
         };
         let texture = match (&embedding, &chip) {

@@ -1,11 +1,12 @@
 //! The declaration of an own model: what the operator states about its file. Reading checks every field, but not the
-//! file.
+//! file. Its members beside the common ones depend on its kind; each kind refuses those of the others.
 
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
 use super::OwnModelError;
+use super::kind::ModelKind;
 use super::names::{MAX_NAME, is_name, is_reserved};
 use crate::Layout;
 
@@ -19,17 +20,16 @@ const CROPS: std::ops::RangeInclusive<f32> = 0.5..=8.0;
 const MAX_GOLDEN: usize = 8;
 /// The largest tolerance of a golden test.
 const MAX_TOLERANCE: f32 = 0.1;
-/// The most numbers that a model may return.
+/// The most numbers that a model for presentation attack detection may return.
 const MAX_CLASS: usize = 1_000;
+/// The numbers that an embedder may return.
+const LENGTHS: std::ops::RangeInclusive<usize> = 32..=1_024;
 
 /// What an operator declares about a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Declaration {
     /// The model's name: lower-case letters, digits and hyphens. Every decision names it.
     pub name: String,
-    /// What the model is for.
-    pub kind: ModelKind,
     /// The ONNX file, beside the declaration.
     pub model: String,
     /// SHA-256 of that file, hexadecimal.
@@ -37,37 +37,68 @@ pub struct Declaration {
     /// The licence of the weights.
     pub licence: String,
     /// Where the weights come from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The model's input.
     pub input: ModelInput,
-    /// The model's output.
+    /// What the model is for.
+    pub purpose: Purpose,
+}
+
+/// What an own model is for, and what is declared for that alone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Purpose {
+    /// Presentation attack detection.
+    Pad(PadPurpose),
+    /// Face embeddings.
+    Embedder(EmbedderPurpose),
+}
+
+/// A model that scores how alive a face is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PadPurpose {
+    /// The part of the picture.
+    pub crop: Crop,
+    /// The number of the output that counts.
     pub output: ModelOutput,
     /// Pictures with the score that the model must give them.
-    pub golden: Vec<Golden>,
+    pub golden: Vec<Golden<f32>>,
 }
 
-/// What an own model is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ModelKind {
-    /// Presentation attack detection: whether a selfie shows a picture of a picture, a mask or a rendered face.
-    Pad,
+/// A model that measures faces, whose cosine similarity tells people apart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EmbedderPurpose {
+    /// How the face is aligned.
+    pub align: Template,
+    /// The output: its first tensor, of shape `[1, N]`.
+    pub output: EmbeddingOutput,
+    /// Pictures with the numbers that the model must give them.
+    pub golden: Vec<Golden<Vec<f32>>>,
 }
 
-impl ModelKind {
-    /// The name of the kind.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pad => "pad",
-        }
-    }
+/// The members that every declaration has. `I`, `O` and `G` are those of a kind.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Written<I, O, G> {
+    name: String,
+    #[serde(rename = "kind")]
+    _kind: ModelKind,
+    model: String,
+    sha256: String,
+    licence: String,
+    source: Option<String>,
+    input: I,
+    output: O,
+    golden: Vec<G>,
+}
+
+/// The kind alone, which says how the rest is read.
+#[derive(Deserialize)]
+struct OfKind {
+    kind: ModelKind,
 }
 
 /// An own model's input: one picture, as 32-bit floats.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelInput {
     /// Width in pixels.
     pub width: usize,
@@ -81,8 +112,42 @@ pub struct ModelInput {
     pub mean: [f32; 3],
     /// Divides each channel's values after that.
     pub deviation: [f32; 3],
-    /// The part of the picture.
-    pub crop: Crop,
+}
+
+/// An input with the part of the picture.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CroppedInput {
+    width: usize,
+    height: usize,
+    layout: Layout,
+    channels: Channels,
+    mean: [f32; 3],
+    deviation: [f32; 3],
+    crop: Crop,
+}
+
+/// An input with the way in which the face is aligned.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AlignedInput {
+    width: usize,
+    height: usize,
+    layout: Layout,
+    channels: Channels,
+    mean: [f32; 3],
+    deviation: [f32; 3],
+    align: Template,
+}
+
+/// How a face is aligned before it is scaled to the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Template {
+    /// The square of 112 pixels to which ArcFace and most newer networks align eyes, nose and mouth.
+    Arcface,
+    /// The square of 150 pixels of dlib's network, with a quarter of its side around the face.
+    Dlib,
 }
 
 /// The order of a pixel's channels.
@@ -140,19 +205,47 @@ pub enum Meaning {
     Attack,
 }
 
-/// A picture and the score that it must get. A score is high for live people: if a high number means an attack, it is
-/// the negative number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The numbers of an embedder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Golden {
+pub struct EmbeddingOutput {
+    /// Their count.
+    pub length: usize,
+    /// Whether the mean with the mirrored face counts, which takes the model twice as long.
+    #[serde(default)]
+    pub mirrored: bool,
+}
+
+/// A picture and what the model must give it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Golden<T> {
     /// The file, beside the declaration.
     pub picture: String,
     /// What it shows.
     pub shows: GoldenSubject,
-    /// The expected score.
-    pub score: f32,
-    /// How far the score may be from it.
+    /// The score, high for live people: if a high number means an attack, it is the negative number. Or the numbers of
+    /// an embedding.
+    pub expected: T,
+    /// How far the answer may be from it: the difference of scores, or the cosine distance of embeddings.
     pub tolerance: f32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GoldenScore {
+    picture: String,
+    shows: GoldenSubject,
+    score: f32,
+    tolerance: f32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GoldenEmbedding {
+    picture: String,
+    shows: GoldenSubject,
+    embedding: Vec<f32>,
+    tolerance: f32,
 }
 
 /// What a golden picture shows.
@@ -171,16 +264,94 @@ impl Declaration {
     /// # Errors
     /// Names the field and what is accepted.
     pub fn parse(text: &[u8]) -> Result<Self, OwnModelError> {
-        let declaration: Self = serde_json::from_slice(text).map_err(|error| OwnModelError::Field {
-            field: "declaration.json",
-            fix: error.to_string(),
-        })?;
+        let declaration = match read::<OfKind>(text)?.kind {
+            ModelKind::Pad => Self::of_pad(read(text)?),
+            ModelKind::Embedder => Self::of_embedder(read(text)?),
+        };
         declaration.check()?;
         Ok(declaration)
     }
 
+    /// What the model is for.
+    #[must_use]
+    pub const fn kind(&self) -> ModelKind {
+        match self.purpose {
+            Purpose::Pad(_) => ModelKind::Pad,
+            Purpose::Embedder(_) => ModelKind::Embedder,
+        }
+    }
+
+    /// The files of the golden pictures.
+    pub fn golden_pictures(&self) -> impl Iterator<Item = &str> {
+        let (scores, embeddings) = match &self.purpose {
+            Purpose::Pad(pad) => (pad.golden.as_slice(), [].as_slice()),
+            Purpose::Embedder(embedder) => ([].as_slice(), embedder.golden.as_slice()),
+        };
+        let of_scores = scores.iter().map(|golden| golden.picture.as_str());
+        of_scores.chain(embeddings.iter().map(|golden| golden.picture.as_str()))
+    }
+
+    fn of_pad(written: Written<CroppedInput, ModelOutput, GoldenScore>) -> Self {
+        let input = written.input;
+        let golden = written.golden.into_iter().map(|golden| Golden {
+            picture: golden.picture,
+            shows: golden.shows,
+            expected: golden.score,
+            tolerance: golden.tolerance,
+        });
+        Self {
+            name: written.name,
+            model: written.model,
+            sha256: written.sha256,
+            licence: written.licence,
+            source: written.source,
+            purpose: Purpose::Pad(PadPurpose {
+                crop: input.crop,
+                output: written.output,
+                golden: golden.collect(),
+            }),
+            input: ModelInput {
+                width: input.width,
+                height: input.height,
+                layout: input.layout,
+                channels: input.channels,
+                mean: input.mean,
+                deviation: input.deviation,
+            },
+        }
+    }
+
+    fn of_embedder(written: Written<AlignedInput, EmbeddingOutput, GoldenEmbedding>) -> Self {
+        let input = written.input;
+        let golden = written.golden.into_iter().map(|golden| Golden {
+            picture: golden.picture,
+            shows: golden.shows,
+            expected: golden.embedding,
+            tolerance: golden.tolerance,
+        });
+        Self {
+            name: written.name,
+            model: written.model,
+            sha256: written.sha256,
+            licence: written.licence,
+            source: written.source,
+            purpose: Purpose::Embedder(EmbedderPurpose {
+                align: input.align,
+                output: written.output,
+                golden: golden.collect(),
+            }),
+            input: ModelInput {
+                width: input.width,
+                height: input.height,
+                layout: input.layout,
+                channels: input.channels,
+                mean: input.mean,
+                deviation: input.deviation,
+            },
+        }
+    }
+
     fn check(&self) -> Result<(), OwnModelError> {
-        let refuse = |field, fix: String| Err(OwnModelError::Field { field, fix });
         if !is_name(&self.name) {
             return refuse(
                 "name",
@@ -209,17 +380,13 @@ impl Declaration {
             return refuse("source", format!("write at most {MAX_TEXT} characters"));
         }
         self.check_input()?;
-        if self.output.class > MAX_CLASS {
-            return refuse(
-                "output.class",
-                format!("write the number's place, 0 to {MAX_CLASS}"),
-            );
+        match &self.purpose {
+            Purpose::Pad(pad) => pad.check(),
+            Purpose::Embedder(embedder) => embedder.check(),
         }
-        self.check_golden()
     }
 
     fn check_input(&self) -> Result<(), OwnModelError> {
-        let refuse = |field, fix: String| Err(OwnModelError::Field { field, fix });
         let input = &self.input;
         for (field, side) in [("input.width", input.width), ("input.height", input.height)] {
             if !SIDES.contains(&side) {
@@ -239,7 +406,13 @@ impl Declaration {
         {
             return refuse("input.deviation", "write three numbers other than 0".into());
         }
-        let (Crop::Box(times) | Crop::Square(times)) = input.crop;
+        Ok(())
+    }
+}
+
+impl PadPurpose {
+    fn check(&self) -> Result<(), OwnModelError> {
+        let (Crop::Box(times) | Crop::Square(times)) = self.crop;
         if !CROPS.contains(&times) {
             return refuse(
                 "input.crop",
@@ -250,33 +423,74 @@ impl Declaration {
                 ),
             );
         }
-        Ok(())
-    }
-
-    fn check_golden(&self) -> Result<(), OwnModelError> {
-        let refuse = |field, fix: String| Err(OwnModelError::Field { field, fix });
-        if self.golden.is_empty() || self.golden.len() > MAX_GOLDEN {
+        if self.output.class > MAX_CLASS {
             return refuse(
-                "golden",
-                format!("give 1 to {MAX_GOLDEN} pictures with their scores"),
+                "output.class",
+                format!("write the number's place, 0 to {MAX_CLASS}"),
             );
         }
+        check_golden(&self.golden)?;
+        if self.golden.iter().any(|golden| !golden.expected.is_finite()) {
+            return refuse("golden.score", "write a number".into());
+        }
+        Ok(())
+    }
+}
+
+impl EmbedderPurpose {
+    fn check(&self) -> Result<(), OwnModelError> {
+        let length = self.output.length;
+        if !LENGTHS.contains(&length) {
+            return refuse(
+                "output.length",
+                format!("write {} to {} numbers", LENGTHS.start(), LENGTHS.end()),
+            );
+        }
+        check_golden(&self.golden)?;
         for golden in &self.golden {
-            if !is_file_name(&golden.picture) || is_reserved(&golden.picture) {
+            let has_direction = golden.expected.iter().any(|value| *value != 0.0);
+            let is_finite = golden.expected.iter().all(|value| value.is_finite());
+            if golden.expected.len() != length || !has_direction || !is_finite {
                 return refuse(
-                    "golden.picture",
-                    "name a picture in the declaration's folder, without a path".into(),
+                    "golden.embedding",
+                    format!("write the {length} numbers that the model returns, not all of them 0"),
                 );
-            }
-            if !golden.score.is_finite() {
-                return refuse("golden.score", "write a number".into());
-            }
-            if !(0.0..=MAX_TOLERANCE).contains(&golden.tolerance) {
-                return refuse("golden.tolerance", format!("write 0 to {MAX_TOLERANCE}"));
             }
         }
         Ok(())
     }
+}
+
+fn check_golden<T>(golden: &[Golden<T>]) -> Result<(), OwnModelError> {
+    if golden.is_empty() || golden.len() > MAX_GOLDEN {
+        return refuse(
+            "golden",
+            format!("give 1 to {MAX_GOLDEN} pictures with what the model must answer"),
+        );
+    }
+    for golden in golden {
+        if !is_file_name(&golden.picture) || is_reserved(&golden.picture) {
+            return refuse(
+                "golden.picture",
+                "name a picture in the declaration's folder, without a path".into(),
+            );
+        }
+        if !(0.0..=MAX_TOLERANCE).contains(&golden.tolerance) {
+            return refuse("golden.tolerance", format!("write 0 to {MAX_TOLERANCE}"));
+        }
+    }
+    Ok(())
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, OwnModelError> {
+    serde_json::from_slice(text).map_err(|error| OwnModelError::Field {
+        field: "declaration.json",
+        fix: error.to_string(),
+    })
+}
+
+fn refuse(field: &'static str, fix: String) -> Result<(), OwnModelError> {
+    Err(OwnModelError::Field { field, fix })
 }
 
 fn is_file_name(text: &str) -> bool {
@@ -289,96 +503,4 @@ fn is_sha256(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn declaration() -> Value {
-        json!({
-            "name": "acme-pad-2",
-            "kind": "pad",
-            "model": "acme.onnx",
-            "sha256": "0123456789abcdef".repeat(4),
-            "licence": "Apache-2.0",
-            "input": {
-                "width": 80, "height": 80, "layout": "nchw", "channels": "bgr",
-                "mean": [0, 0, 0], "deviation": [1, 1, 1], "crop": {"box": 2.7},
-            },
-            "output": {"activation": "softmax", "class": 1, "means": "live"},
-            "golden": [{"picture": "live.jpg", "shows": "photograph", "score": 0.97, "tolerance": 0.02}],
-        })
-    }
-
-    fn parse(declaration: &Value) -> Result<Declaration, OwnModelError> {
-        Declaration::parse(declaration.to_string().as_bytes())
-    }
-
-    #[test]
-    fn a_declaration_is_read_and_written_alike() {
-        let read = parse(&declaration()).unwrap();
-        assert_eq!(read.input.crop, Crop::Box(2.7));
-        assert_eq!(parse(&serde_json::to_value(&read).unwrap()).unwrap(), read);
-    }
-
-    #[test]
-    fn a_refusal_names_the_field() {
-        let long = "x".repeat(201);
-        let cases = [
-            ("/name", json!("Acme"), "name"),
-            ("/name", json!("../acme"), "name"),
-            ("/name", json!(""), "name"),
-            ("/name", json!("2acme"), "name"),
-            ("/name", json!("x".repeat(41)), "name"),
-            ("/model", json!("../acme.onnx"), "model"),
-            ("/model", json!("/etc/passwd"), "model"),
-            ("/model", json!("."), "model"),
-            ("/model", json!(""), "model"),
-            ("/sha256", json!("0123"), "sha256"),
-            ("/sha256", json!("0123456789ABCDEF".repeat(4)), "sha256"),
-            ("/licence", json!(" "), "licence"),
-            ("/licence", json!(long), "licence"),
-            ("/source", json!(long), "source"),
-            ("/input/width", json!(0), "input.width"),
-            ("/input/height", json!(4_000), "input.height"),
-            ("/input/deviation", json!([1, 0, 1]), "input.deviation"),
-            ("/input/crop", json!({"square": 0}), "input.crop"),
-            ("/input/crop", json!({"box": 9}), "input.crop"),
-            ("/output/class", json!(5_000), "output.class"),
-            ("/golden", json!([]), "golden"),
-            ("/golden/0/picture", json!("a/b.jpg"), "golden.picture"),
-            ("/golden/0/picture", json!("calibration.json"), "golden.picture"),
-            ("/golden/0/picture", json!("model.onnx"), "golden.picture"),
-            ("/golden/0/tolerance", json!(0.5), "golden.tolerance"),
-            ("/golden/0/tolerance", json!(-0.1), "golden.tolerance"),
-            // The parser names these.
-            ("/kind", json!("lottery"), "lottery"),
-            ("/input/layout", json!("hwc"), "hwc"),
-            ("/input/mean", json!([1, 2]), "declaration.json"),
-            ("/output/means", json!("maybe"), "maybe"),
-            ("/surplus", json!(1), "surplus"),
-        ];
-        for (at, value, named) in cases {
-            let mut changed = declaration();
-            match changed.pointer_mut(at) {
-                Some(place) => *place = value.clone(),
-                None => changed[at.trim_start_matches('/')] = value.clone(),
-            }
-            let error = parse(&changed).expect_err(at).to_string();
-            assert!(error.contains(named), "{at} {value}: {error}");
-        }
-    }
-
-    #[test]
-    fn what_is_missing_is_named() {
-        for field in [
-            "name", "kind", "model", "sha256", "licence", "input", "output", "golden",
-        ] {
-            let mut changed = declaration();
-            changed.as_object_mut().unwrap().remove(field);
-            let error = parse(&changed).unwrap_err().to_string();
-            assert!(error.contains(field), "{field}: {error}");
-        }
-        assert!(Declaration::parse(b"nonsense").is_err());
-    }
-}
+mod tests;

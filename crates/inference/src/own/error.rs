@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::kind::ModelKind;
+
 /// Why an own model cannot be added, calibrated or used.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnModelError {
@@ -44,20 +46,37 @@ pub enum OwnModelError {
     Exists(String),
     /// The model is in use.
     #[error(
-        "the model `{0}` is in use. First run `bonafide models use --built-in pad`, and restart the servers"
+        "the model `{name}` is in use. First run `bonafide models use --built-in {kind}`, and restart the servers"
     )]
-    InUse(String),
+    InUse {
+        /// The model.
+        name: String,
+        /// Its kind.
+        kind: ModelKind,
+    },
     /// The server's settings require another model.
     #[error(
-        "`--pad` requires the own model `{required}`, and {} is in use: restore the folder `own` in the models folder and \
-         run `bonafide models use {required}`, or change `--pad`",
+        "`--{kind}` requires the own model `{required}`, and {} is in use: restore the folder `own` in the models folder \
+         and run `bonafide models use {required}`, or change `--{kind}`",
         .used.as_ref().map_or_else(|| "none".to_owned(), |used| format!("`{used}`"))
     )]
     Required {
+        /// The kind of model.
+        kind: ModelKind,
         /// The model that is required.
         required: String,
         /// The model in use.
         used: Option<String>,
+    },
+    /// The model is of another kind.
+    #[error("the model `{name}` has the kind `{kind}`, not `{wanted}`; `bonafide models list` shows all")]
+    Kind {
+        /// The model.
+        name: String,
+        /// Its kind.
+        kind: ModelKind,
+        /// The kind that was needed.
+        wanted: ModelKind,
     },
     /// The model's file is not the declared one.
     #[error("{} is not the declared file: its SHA-256 is {found}. Restore the file, or correct `sha256` in the declaration", .path.display())]
@@ -68,10 +87,16 @@ pub enum OwnModelError {
         found: String,
     },
     /// The model has no calibration.
-    #[error(
-        "the model `{0}` is not calibrated: run `bonafide models calibrate {0} --live FOLDER --attacks FOLDER`"
-    )]
-    NotCalibrated(String),
+    #[error("the model `{name}` is not calibrated: run `bonafide models calibrate {name} {}`", match .kind {
+        ModelKind::Pad => "--live FOLDER --attacks FOLDER",
+        ModelKind::Embedder => "--people FOLDER",
+    })]
+    NotCalibrated {
+        /// The model.
+        name: String,
+        /// Its kind.
+        kind: ModelKind,
+    },
     /// The calibration was made with another declaration, or another way to cut out faces.
     #[error(
         "the calibration of the model `{0}` is for another declaration or another version of Bonafide: run `bonafide models calibrate {0}` again"
@@ -86,5 +111,15 @@ pub enum OwnModelError {
         name: String,
         /// Its lowest APCER, in per cent.
         apcer: f64,
+    },
+    /// The calibration shows that the model does not recognise people.
+    #[error(
+        "the model `{name}` does not recognise {missed:.0} % of the pairs of one person. Either `input` in its declaration is wrong, or it was not trained for faces"
+    )]
+    RecognisesNobody {
+        /// The model.
+        name: String,
+        /// The share of such pairs, in per cent.
+        missed: f64,
     },
 }

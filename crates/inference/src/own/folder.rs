@@ -9,8 +9,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::embedder_calibration::SCALES;
 use super::names::{CALIBRATION, DECLARATION, MODEL, SELECTION, STAGED, is_name};
-use super::{Calibration, Declaration, ModelKind, OwnModelError};
+use super::{Calibration, Declaration, EmbedderCalibration, ModelKind, OwnModelError};
 use crate::manifest::sha256_of;
 
 /// What is not complete after this time was abandoned.
@@ -23,22 +24,58 @@ pub struct Selection {
     /// The model for presentation attack detection; `None`: only the built-in cue.
     #[serde(default)]
     pub pad: Option<String>,
+    /// The embedder; `None`: only the built-in networks. Earlier versions know no such member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedder: Option<String>,
 }
 
 impl Selection {
-    /// Checks that this model for presentation attack detection is in use.
+    /// The model of a kind.
+    #[must_use]
+    pub fn of(&self, kind: ModelKind) -> Option<&str> {
+        match kind {
+            ModelKind::Pad => self.pad.as_deref(),
+            ModelKind::Embedder => self.embedder.as_deref(),
+        }
+    }
+
+    /// The same selection with another model of a kind, or none.
+    #[must_use]
+    pub fn with(mut self, kind: ModelKind, name: Option<String>) -> Self {
+        match kind {
+            ModelKind::Pad => self.pad = name,
+            ModelKind::Embedder => self.embedder = name,
+        }
+        self
+    }
+
+    /// Checks that the models that another selection names are in use.
     ///
     /// # Errors
     /// Names the model in use, if there is one.
-    pub fn require(&self, pad: &str) -> Result<(), OwnModelError> {
-        if self.pad.as_deref() == Some(pad) {
-            return Ok(());
+    pub fn require(&self, required: &Selection) -> Result<(), OwnModelError> {
+        for kind in ModelKind::ALL {
+            if let Some(name) = required.of(kind)
+                && self.of(kind) != Some(name)
+            {
+                return Err(OwnModelError::Required {
+                    kind,
+                    required: name.to_owned(),
+                    used: self.of(kind).map(str::to_owned),
+                });
+            }
         }
-        Err(OwnModelError::Required {
-            required: pad.to_owned(),
-            used: self.pad.clone(),
-        })
+        Ok(())
     }
+}
+
+/// What a calibration measured, by the model's kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnyCalibration {
+    /// Of a model for presentation attack detection.
+    Pad(Calibration),
+    /// Of an embedder.
+    Embedder(EmbedderCalibration),
 }
 
 /// The folder `own` in a models' folder.
@@ -54,7 +91,7 @@ pub(crate) struct ModelFiles {
     pub(crate) declaration: Declaration,
     /// SHA-256 of the declaration's file, hexadecimal.
     pub(crate) declaration_sha256: String,
-    pub(crate) calibration: Option<Calibration>,
+    pub(crate) calibration: Option<AnyCalibration>,
     /// The first 8 hexadecimal digits of a SHA-256 over declaration and calibration.
     pub(crate) fingerprint: String,
 }
@@ -143,8 +180,8 @@ impl OwnFolder {
             .map_err(|error| unwritable(&dir, &error))?;
         let staged = Staged { dir, kept: false };
         copy(&from.join(&parsed.model), &staged.dir.join(MODEL))?;
-        for golden in &parsed.golden {
-            copy(&from.join(&golden.picture), &staged.dir.join(&golden.picture))?;
+        for picture in parsed.golden_pictures() {
+            copy(&from.join(picture), &staged.dir.join(picture))?;
         }
         let written = staged.dir.join(DECLARATION);
         write(&written, &text).map_err(|error| unwritable(&written, &error))?;
@@ -183,11 +220,11 @@ impl OwnFolder {
             .map_err(|error| unwritable(&dir, &error))
     }
 
-    /// Records a model's calibration.
+    /// Records a model's calibration, a [`Calibration`] or [`EmbedderCalibration`].
     ///
     /// # Errors
     /// Fails if there is no such model, it is in use, or the file cannot be written.
-    pub fn calibrate(&self, name: &str, calibration: &Calibration) -> Result<(), OwnModelError> {
+    pub fn calibrate(&self, name: &str, calibration: &impl Serialize) -> Result<(), OwnModelError> {
         let dir = self.dir(name)?;
         self.require_unused(name)?;
         replace(&dir.join(CALIBRATION), calibration)
@@ -222,17 +259,24 @@ impl OwnFolder {
     /// # Errors
     /// Fails if the model is in use.
     pub fn require_unused(&self, name: &str) -> Result<(), OwnModelError> {
-        if self.selection()?.pad.as_deref() == Some(name) {
-            return Err(OwnModelError::InUse(name.to_owned()));
+        let selection = self.selection()?;
+        match ModelKind::ALL
+            .into_iter()
+            .find(|kind| selection.of(*kind) == Some(name))
+        {
+            None => Ok(()),
+            Some(kind) => Err(OwnModelError::InUse {
+                name: name.to_owned(),
+                kind,
+            }),
         }
-        Ok(())
     }
 
     /// A model's declaration, and its calibration if it has one. Their files are not checked against each other.
     ///
     /// # Errors
     /// Fails if there is no such model, or a file cannot be read.
-    pub fn read(&self, name: &str) -> Result<(Declaration, Option<Calibration>), OwnModelError> {
+    pub fn read(&self, name: &str) -> Result<(Declaration, Option<AnyCalibration>), OwnModelError> {
         let files = self.files(name)?;
         Ok((files.declaration, files.calibration))
     }
@@ -278,12 +322,23 @@ impl ModelFiles {
     fn read(dir: PathBuf) -> Result<Self, OwnModelError> {
         let path = dir.join(DECLARATION);
         let text = fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+        let declaration = Declaration::parse(&text)?;
         let mut digest = Sha256::new_with_prefix(Sha256::digest(&text));
         let path = dir.join(CALIBRATION);
         let calibration = match fs::read(&path) {
             Ok(text) => {
                 digest.update(&text);
-                Some(serde_json::from_slice(&text).map_err(|error| unreadable(&path, &error))?)
+                let read = match declaration.kind() {
+                    ModelKind::Pad => serde_json::from_slice(&text).map(AnyCalibration::Pad),
+                    ModelKind::Embedder => serde_json::from_slice(&text).map(AnyCalibration::Embedder),
+                };
+                let calibration = read.map_err(|error| unreadable(&path, &error))?;
+                if let AnyCalibration::Embedder(embedder) = &calibration
+                    && !SCALES.contains(&embedder.scale)
+                {
+                    return Err(unreadable(&path, &"`scale` is out of range: calibrate again"));
+                }
+                Some(calibration)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(unreadable(&path, &error)),
@@ -291,7 +346,7 @@ impl ModelFiles {
         let mut fingerprint = hex::encode(digest.finalize());
         fingerprint.truncate(8);
         Ok(Self {
-            declaration: Declaration::parse(&text)?,
+            declaration,
             declaration_sha256: hex::encode(Sha256::digest(&text)),
             calibration,
             fingerprint,
@@ -310,23 +365,69 @@ impl ModelFiles {
         }
     }
 
-    /// The calibration, if it was made with this declaration and this way to cut out faces.
+    /// The calibration for presentation attack detection, if it was made with this declaration and this way to cut out
+    /// faces.
     pub(crate) fn calibrated(&self, recipe: u32) -> Result<&Calibration, OwnModelError> {
-        let name = &self.declaration.name;
-        let calibration = self
-            .calibration
-            .as_ref()
-            .ok_or_else(|| OwnModelError::NotCalibrated(name.clone()))?;
-        if calibration.declaration_sha256 != self.declaration_sha256 || calibration.recipe != recipe {
-            return Err(OwnModelError::OutdatedCalibration(name.clone()));
-        }
-        if let (ModelKind::Pad, Some(apcer)) = (self.declaration.kind, calibration.blindness()) {
-            return Err(OwnModelError::Blind {
-                name: name.clone(),
+        let calibration = match &self.calibration {
+            Some(AnyCalibration::Pad(calibration)) => calibration,
+            None if self.declaration.kind() == ModelKind::Pad => return Err(self.not_calibrated()),
+            _ => return Err(self.of_another_kind(ModelKind::Pad)),
+        };
+        self.require_current(&calibration.declaration_sha256, calibration.recipe == recipe)?;
+        match calibration.blindness() {
+            None => Ok(calibration),
+            Some(apcer) => Err(OwnModelError::Blind {
+                name: self.declaration.name.clone(),
                 apcer: apcer * 100.0,
-            });
+            }),
         }
-        Ok(calibration)
+    }
+
+    /// The calibration of an embedder, if it was made with this declaration and this way to align faces.
+    pub(crate) fn embedder_calibrated(&self, recipe: u32) -> Result<&EmbedderCalibration, OwnModelError> {
+        let calibration = match &self.calibration {
+            Some(AnyCalibration::Embedder(calibration)) => calibration,
+            None if self.declaration.kind() == ModelKind::Embedder => return Err(self.not_calibrated()),
+            _ => return Err(self.of_another_kind(ModelKind::Embedder)),
+        };
+        self.require_current(&calibration.declaration_sha256, calibration.recipe == recipe)?;
+        match calibration.blindness() {
+            None => Ok(calibration),
+            Some(missed) => Err(OwnModelError::RecognisesNobody {
+                name: self.declaration.name.clone(),
+                missed: missed * 100.0,
+            }),
+        }
+    }
+
+    fn require_current(&self, declaration_sha256: &str, same_recipe: bool) -> Result<(), OwnModelError> {
+        if declaration_sha256 == self.declaration_sha256 && same_recipe {
+            return Ok(());
+        }
+        Err(OwnModelError::OutdatedCalibration(self.declaration.name.clone()))
+    }
+
+    fn not_calibrated(&self) -> OwnModelError {
+        OwnModelError::NotCalibrated {
+            name: self.declaration.name.clone(),
+            kind: self.declaration.kind(),
+        }
+    }
+
+    /// Fails if the model is of another kind.
+    pub(crate) fn require_kind(&self, kind: ModelKind) -> Result<(), OwnModelError> {
+        if self.declaration.kind() == kind {
+            return Ok(());
+        }
+        Err(self.of_another_kind(kind))
+    }
+
+    fn of_another_kind(&self, wanted: ModelKind) -> OwnModelError {
+        OwnModelError::Kind {
+            name: self.declaration.name.clone(),
+            kind: self.declaration.kind(),
+            wanted,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! - `NAME/declaration.json`: the [`Declaration`], with the file's hash, its input and its golden test.
 //! - `NAME/model.onnx` and the golden pictures.
-//! - `NAME/calibration.json`: the [`Calibration`]. Without one, the model decides nothing.
+//! - `NAME/calibration.json`: the [`Calibration`] or [`EmbedderCalibration`]. Without one, the model decides nothing.
 //! - `use.json`: the [`Selection`].
 //!
 //! Every error fails closed: a model that was selected and cannot be used stops the engines, and never gives way to the
@@ -11,17 +11,21 @@
 
 mod calibration;
 mod declaration;
+mod embedder_calibration;
 mod error;
 mod folder;
+mod kind;
 mod model;
 mod names;
 
 pub use calibration::{Calibration, Presentations};
 pub use declaration::{
-    Activation, Channels, Crop, Declaration, Golden, GoldenSubject, Meaning, ModelInput, ModelKind,
-    ModelOutput,
+    Activation, Channels, Crop, Declaration, EmbedderPurpose, EmbeddingOutput, Golden, GoldenSubject,
+    Meaning, ModelInput, ModelOutput, PadPurpose, Purpose, Template,
 };
+pub use embedder_calibration::{EmbedderCalibration, Pairs, SCALES};
 pub use error::OwnModelError;
 pub(crate) use folder::ModelFiles;
-pub use folder::{OwnFolder, Selection, Staged};
+pub use folder::{AnyCalibration, OwnFolder, Selection, Staged};
+pub use kind::ModelKind;
 pub use model::OwnModel;

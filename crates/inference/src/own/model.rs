@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ort::environment::Environment;
 
 use super::folder::ModelFiles;
-use super::{Calibration, Declaration, OwnModelError};
+use super::{Calibration, Declaration, EmbedderCalibration, ModelKind, OwnModelError};
 use crate::manifest::CheckedFile;
 use crate::pool::Pool;
 use crate::{Input, Layout, ModelError, Tensor};
@@ -77,12 +77,24 @@ impl OwnModel {
         self.files.dir.join(name)
     }
 
-    /// The calibration that the model may decide with. `recipe` is the version of the way to cut out faces.
+    /// The calibration that a model for presentation attack detection may decide with. `recipe` is the version of the way to cut out faces.
     ///
     /// # Errors
-    /// Fails if there is none, it was made with another declaration or recipe, or it shows that the model is blind.
+    /// Fails if there is none, the model is of another kind, the calibration was made with another declaration or recipe, or it shows that the model is blind.
     pub fn calibration(&self, recipe: u32) -> Result<&Calibration, OwnModelError> {
         self.files.calibrated(recipe)
+    }
+
+    /// The calibration that an embedder may be used with, as [`OwnModel::calibration`].
+    ///
+    /// # Errors
+    /// As [`OwnModel::calibration`].
+    pub fn embedder_calibration(&self, recipe: u32) -> Result<&EmbedderCalibration, OwnModelError> {
+        self.files.embedder_calibrated(recipe)
+    }
+
+    pub(crate) fn require_kind(&self, kind: ModelKind) -> Result<(), OwnModelError> {
+        self.files.require_kind(kind)
     }
 
     /// Runs the model on one input of the declared size, whose values have the declared order.

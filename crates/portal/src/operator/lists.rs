@@ -162,7 +162,7 @@ fn models(app: &App) -> Result<Vec<Model>, String> {
         let (declaration, _) = own.read(&name).map_err(|error| error.to_string())?;
         all.push(Model {
             present: own.has_model(&name),
-            used: Some(selection.pad.as_deref() == Some(name.as_str())),
+            used: Some(selection.of(declaration.kind()) == Some(name.as_str())),
             name,
             version: String::new(),
             sha256: declaration.sha256,

@@ -1,13 +1,21 @@
-//! A calibration in print.
+//! Calibrations in print.
 
-use inference::own::{Calibration, Presentations};
+use inference::own::{AnyCalibration, Calibration, EmbedderCalibration, Pairs, Presentations};
 use serde_json::{Map, Value, json};
 
 use crate::cli::eval::figures::{rounded, share, upper_limit};
 use crate::cli::output::note;
 
 /// A calibration's figures, with one-sided 95 % limits.
-pub(super) fn figures(calibration: &Calibration) -> Value {
+pub(super) fn figures(calibration: &AnyCalibration) -> Value {
+    match calibration {
+        AnyCalibration::Pad(calibration) => of_pad(calibration),
+        AnyCalibration::Embedder(calibration) => of_embedder(calibration),
+    }
+}
+
+/// The figures of a model for presentation attack detection.
+pub(super) fn of_pad(calibration: &Calibration) -> Value {
     let live = &calibration.live;
     let attacks: Map<String, Value> = calibration
         .attacks
@@ -36,6 +44,47 @@ pub(super) fn figures(calibration: &Calibration) -> Value {
         },
         "attacks": attacks,
     })
+}
+
+/// The figures of an embedder.
+pub(super) fn of_embedder(calibration: &EmbedderCalibration) -> Value {
+    json!({
+        "madeAt": calibration.made_at,
+        "scale": calibration.scale,
+        "peopleChosen": calibration.people_chosen,
+        "peopleReported": calibration.people_reported,
+        "unmeasured": calibration.unmeasured,
+        "own": of_pairs(&calibration.own),
+        "builtIn": of_pairs(&calibration.built_in),
+    })
+}
+
+fn of_pairs(pairs: &Pairs) -> Value {
+    json!({
+        "genuine": pairs.genuine,
+        "fnmr": rounded(share(pairs.false_non_matches, pairs.genuine)),
+        "fnmrAtMost": rounded(upper_limit(pairs.false_non_matches, pairs.genuine)),
+        "impostor": pairs.impostor,
+        "fmr": rounded(share(pairs.false_matches, pairs.impostor)),
+        "fmrAtMost": rounded(upper_limit(pairs.false_matches, pairs.impostor)),
+    })
+}
+
+/// Warns if the built-in networks refused fewer pairs of one person, or matched fewer of two people.
+pub(super) fn warn_of_better_built_in(calibration: &EmbedderCalibration) {
+    let (own, built_in) = (&calibration.own, &calibration.built_in);
+    if own.false_non_matches > built_in.false_non_matches || own.false_matches > built_in.false_matches {
+        note!(
+            "Warning: of {} pairs of one person, the model refuses {} and the built-in networks {}; of {} pairs of two people, \
+             they match {} and {}. By these pictures it is no improvement.",
+            own.genuine,
+            own.false_non_matches,
+            built_in.false_non_matches,
+            own.impostor,
+            own.false_matches,
+            built_in.false_matches
+        );
+    }
 }
 
 fn non_response(presentations: &Presentations) -> Option<f64> {

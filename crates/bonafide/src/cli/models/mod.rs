@@ -4,19 +4,23 @@
 //! This module never sends anything anywhere, and no picture of a calibration is kept.
 
 mod calibrate;
+mod calibrate_embedder;
+mod calibrate_pad;
 mod figures;
+mod labelled;
 mod opened;
+mod scale;
 mod threshold;
 
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use faces::PAD_RECIPE;
+use faces::{EMBEDDER_RECIPE, PAD_RECIPE};
 use inference::own::{ModelKind, OwnFolder, Selection};
 use serde_json::{Value, json};
 
-use self::figures::{figures, warn_of_refusals};
+use self::figures::{figures, of_embedder, of_pad, warn_of_better_built_in, warn_of_refusals};
 use self::opened::Opened;
 use super::errors::Unusable;
 use super::output::{note, print_line};
@@ -35,7 +39,7 @@ enum Action {
     Add(Add),
     /// Show the own models, with their calibration and whether they are in use.
     List(List),
-    /// Choose a model's threshold with half of the people, and measure it with the other half.
+    /// Choose a model's threshold or scale with half of the people, and measure it with the other half.
     Calibrate(calibrate::Calibrate),
     /// Use a calibrated model. Servers use it from their next start on.
     Use(Use),
@@ -81,6 +85,16 @@ struct Remove {
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
     Pad,
+    Embedder,
+}
+
+impl From<Kind> for ModelKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Pad => Self::Pad,
+            Kind::Embedder => Self::Embedder,
+        }
+    }
 }
 
 pub(super) fn run(command: ModelsCommand) -> anyhow::Result<()> {
@@ -104,14 +118,18 @@ impl Add {
         print_line(
             &json!({
                 "name": declaration.name,
-                "kind": declaration.kind,
+                "kind": declaration.kind(),
                 "sha256": declaration.sha256,
-                "goldenTests": declaration.golden.len(),
+                "goldenTests": declaration.golden_pictures().count(),
             })
             .to_string(),
         )?;
+        let pictures = match declaration.kind() {
+            ModelKind::Pad => "--live FOLDER --attacks FOLDER",
+            ModelKind::Embedder => "--people FOLDER",
+        };
         note!(
-            "Added. Next: bonafide models calibrate {} --live FOLDER --attacks FOLDER",
+            "Added. Next: bonafide models calibrate {} {pictures}",
             declaration.name
         );
         Ok(())
@@ -126,8 +144,8 @@ impl List {
             print_line(&described(&folder, &name, &selection).to_string())?;
         }
         // A selected model whose folder is gone stops the engines, so it must not be left out.
-        if let Some(pad) = selection.pad {
-            folder.read(&pad).context("a model in use cannot be read")?;
+        for name in ModelKind::ALL.into_iter().filter_map(|kind| selection.of(kind)) {
+            folder.read(name).context("a model in use cannot be read")?;
         }
         Ok(())
     }
@@ -135,11 +153,13 @@ impl List {
 
 /// A model as the list shows it.
 fn described(folder: &OwnFolder, name: &str, selection: &Selection) -> Value {
-    let in_use = selection.pad.as_deref() == Some(name);
+    let in_use = ModelKind::ALL
+        .into_iter()
+        .any(|kind| selection.of(kind) == Some(name));
     match folder.read(name) {
         Ok((declaration, calibration)) => json!({
             "name": name,
-            "kind": declaration.kind,
+            "kind": declaration.kind(),
             "sha256": declaration.sha256,
             "licence": declaration.licence,
             "source": declaration.source,
@@ -155,31 +175,40 @@ impl Use {
     fn run(self) -> anyhow::Result<()> {
         let dir = self.models.dir()?;
         let folder = OwnFolder::of(&dir);
-        // A selection that cannot be read is replaced as a whole: it has one member.
         let Some(name) = self.name else {
-            let Some(Kind::Pad) = self.built_in else {
-                return Err(Unusable("name a model, or use --built-in pad".into()).into());
-            };
-            folder.select(&Selection::default())?;
-            print_line(&json!({"kind": ModelKind::Pad, "inUse": null}).to_string())?;
-            note!("Servers use no own model from their next start on.");
+            let kind = self.built_in.map(ModelKind::from);
+            let kind = kind.ok_or_else(|| Unusable("name a model, or use --built-in KIND".into()))?;
+            folder.select(&folder.selection()?.with(kind, None))?;
+            print_line(&json!({"kind": kind, "inUse": null}).to_string())?;
+            note!("Servers use no own model of this kind from their next start on.");
             return Ok(());
         };
         let opened = Opened::of(&self.models)?;
         let model = opened.model(&name)?;
-        let calibration = model.calibration(PAD_RECIPE)?;
+        let kind = model.declaration().kind();
+        let figures = match kind {
+            ModelKind::Pad => {
+                let calibration = model.calibration(PAD_RECIPE)?;
+                warn_of_refusals(calibration);
+                of_pad(calibration)
+            }
+            ModelKind::Embedder => {
+                let calibration = model.embedder_calibration(EMBEDDER_RECIPE)?;
+                warn_of_better_built_in(calibration);
+                of_embedder(calibration)
+            }
+        };
         opened.engine.check_golden(&model)?;
-        folder.select(&Selection {
-            pad: Some(name.clone()),
-        })?;
-        warn_of_refusals(calibration);
-        let figures = figures(calibration);
-        print_line(
-            &json!({"kind": model.declaration().kind, "inUse": name, "calibration": figures}).to_string(),
-        )?;
+        folder.select(&folder.selection()?.with(kind, Some(name.clone())))?;
+        print_line(&json!({"kind": kind, "inUse": name, "calibration": figures}).to_string())?;
         note!(
             "Servers use it from their next start on. Each node needs the same model in its own models folder."
         );
+        if kind == ModelKind::Embedder {
+            note!(
+                "Known faces stay searchable, and the servers embed them with the new model in the background."
+            );
+        }
         Ok(())
     }
 }

@@ -4,6 +4,8 @@
 //! two nodes, `ReduceMean(axes 2 and 3)` of the input `[1, 3, 32, 32]`, and `MatMul` with the weights
 //! `[[0, -0.05], [0, 0], [0, 0.05]]`, so the second of its two numbers is 0.05 × (red − blue) of a BGR input.
 
+mod embedder;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +73,10 @@ impl Folders {
             "golden": [{"picture": "warm.png", "shows": "input", "score": 0.8808, "tolerance": 0.001}],
         });
         change(&mut declaration);
+        self.write_declaration(&declaration)
+    }
+
+    fn write_declaration(&self, declaration: &Value) -> String {
         let path = self.path("brought/declaration.json");
         fs::write(&path, declaration.to_string()).unwrap();
         path.display().to_string()

@@ -1,0 +1,126 @@
+//! The rule by which an embedder's distances are scaled. A pure function.
+//!
+//! All thresholds were chosen for the distances of the built-in networks (`faces::similarity`). The scale is the smallest
+//! with which strangers are nowhere more often within a distance that decides than they are there: as measured where
+//! there are enough pairs, and by a normal distribution beyond. So a threshold promises with an own embedder what it
+//! promises without, and if its strangers spread more widely, its genuine pairs pay for it.
+
+use inference::own::SCALES;
+
+/// The share of strangers within a distance of the built-in networks, of 74,215 pairs (`docs/measurements-engines.md`).
+const STRANGERS: [(f64, f32); 3] = [(0.01, 1.472), (0.001, 1.363), (0.0001, 1.265)];
+/// Their mean, and their standard deviation.
+const MEAN: f64 = 1.715;
+const DEVIATION: f64 = 0.099;
+/// So many pairs make a share reliable.
+const RELIABLE: f64 = 10.0;
+/// Distances that decide: the default threshold of two pictures, and that of a search.
+const DECIDING: [f64; 2] = [1.23, 1.05];
+/// Why there is no scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoScale {
+    /// There are too few pairs, or a distance that is no number.
+    #[error("there are too few pairs of two people")]
+    TooFew,
+    /// The distances of strangers spread so widely that no threshold keeps them out.
+    #[error(
+        "the distances of two people spread so widely that no threshold keeps them apart. Either `input` in the declaration is wrong, or the model was not trained for faces"
+    )]
+    TooWide,
+}
+
+/// The scale for an embedder with these distances of strangers, of numbers of length 1.
+pub(super) fn scale(mut strangers: Vec<f32>) -> Result<f32, NoScale> {
+    strangers.sort_by(f32::total_cmp);
+    let count = strangers.len() as f64;
+    if count * STRANGERS[0].0 < RELIABLE || strangers.iter().any(|distance| !distance.is_finite()) {
+        return Err(NoScale::TooFew);
+    }
+    let mean = strangers.iter().copied().map(f64::from).sum::<f64>() / count;
+    let squares = strangers
+        .iter()
+        .map(|distance| (f64::from(*distance) - mean).powi(2));
+    let deviation = (squares.sum::<f64>() / count).sqrt();
+    // Each distance of this embedder must become at least the one beside it.
+    let measured = STRANGERS
+        .into_iter()
+        .filter(|(share, _)| count * share >= RELIABLE)
+        .filter_map(|(share, distance)| {
+            // `as` rounds down.
+            let own = strangers.get((count * share) as usize)?;
+            Some((f64::from(*own), f64::from(distance)))
+        });
+    let extrapolated = DECIDING.map(|distance| (mean - deviation * (MEAN - distance) / DEVIATION, distance));
+    let mut scale = 0.0_f64;
+    for (own, distance) in measured.chain(extrapolated) {
+        if own <= 0.0 {
+            return Err(NoScale::TooWide);
+        }
+        scale = scale.max(distance / own);
+    }
+    let scale = scale as f32;
+    if SCALES.contains(&scale) {
+        Ok(scale)
+    } else {
+        Err(NoScale::TooWide)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A normal distribution's quantiles.
+    fn normal(count: usize, mean: f64, deviation: f64) -> Vec<f32> {
+        // Sums of twelve uniform numbers, in order of a fixed generator.
+        let mut state = 3_u64;
+        let mut uniform = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..count)
+            .map(|_| {
+                let sum: f64 = (0..12).map(|_| uniform()).sum();
+                (mean + deviation * (sum - 6.0)) as f32
+            })
+            .collect()
+    }
+
+    #[test]
+    fn strangers_like_those_of_the_built_in_networks_keep_their_distances() {
+        for (mean, deviation) in [(1.715, 0.099), (1.372, 0.0792)] {
+            let found = f64::from(scale(normal(20_000, mean, deviation)).expect("scales"));
+            let expected = 1.715 / mean;
+            assert!((found - expected).abs() < 0.02, "{found} for {mean}");
+        }
+    }
+
+    #[test]
+    fn no_deciding_distance_lets_more_strangers_in() {
+        for (mean, deviation) in [(1.41, 0.06), (1.41, 0.1), (1.3, 0.09)] {
+            let strangers = normal(50_000, mean, deviation);
+            let scale = scale(strangers.clone()).expect("scales");
+            for (share, distance) in STRANGERS {
+                let within = strangers.iter().filter(|own| **own * scale < distance).count();
+                let most = share.max(10.0 / 50_000.0) * 50_000.0;
+                assert!(
+                    within as f64 <= most,
+                    "{within} within {distance}: {mean} ± {deviation}"
+                );
+            }
+        }
+        let narrow = scale(normal(20_000, 1.41, 0.04)).expect("scales");
+        let wide = scale(normal(20_000, 1.41, 0.12)).expect("scales");
+        assert!(narrow < wide, "{narrow} {wide}");
+    }
+
+    #[test]
+    fn what_cannot_be_scaled_is_refused() {
+        assert_eq!(scale(vec![1.4; 999]), Err(NoScale::TooFew));
+        assert_eq!(scale(vec![f32::NAN; 5_000]), Err(NoScale::TooFew));
+        assert_eq!(scale(vec![0.0; 5_000]), Err(NoScale::TooWide));
+        assert_eq!(scale(normal(5_000, 1.0, 0.4)), Err(NoScale::TooWide));
+    }
+}

@@ -1,0 +1,99 @@
+//! The calibration of an own embedder: the scale that brings its distances to those of the built-in networks, for which
+//! all thresholds were chosen, and what both were measured with. `bonafide models calibrate` writes it.
+
+use serde::{Deserialize, Serialize};
+
+/// From this share of pairs of one person beyond the default threshold, a model is blind: as good as a coin.
+const BLIND: f64 = 0.5;
+
+/// The scales that are plausible for numbers of length 1. Any other would make all people one, or nobody anybody.
+pub const SCALES: std::ops::RangeInclusive<f32> = 0.2..=1.9;
+
+/// A scale with its measurement. The scale was chosen with half of the people, and the counts are of the other half.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EmbedderCalibration {
+    /// SHA-256 of the model's declaration, hexadecimal. The declaration names the model's hash.
+    pub declaration_sha256: String,
+    /// The version of the way in which faces are found and aligned.
+    pub recipe: u32,
+    /// When it was measured (RFC 3339).
+    pub made_at: String,
+    /// Multiplies the distance of two embeddings of length 1.
+    pub scale: f32,
+    /// The people with whom the scale was chosen.
+    pub people_chosen: u64,
+    /// The people of the counts.
+    pub people_reported: u64,
+    /// Pictures of the reported half without one face of good quality.
+    pub unmeasured: u64,
+    /// Pairs of the reported half by the own embedder.
+    pub own: Pairs,
+    /// The same pairs by the built-in networks.
+    pub built_in: Pairs,
+}
+
+/// Pairs of pictures at the default threshold of similarity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pairs {
+    /// Pairs of one person.
+    pub genuine: u64,
+    /// Those of them that do not match.
+    pub false_non_matches: u64,
+    /// Pairs of two people.
+    pub impostor: u64,
+    /// Those of them that match.
+    pub false_matches: u64,
+}
+
+impl EmbedderCalibration {
+    /// The share of pairs of one person that do not match, if it is that of a coin or higher; otherwise `None`.
+    #[must_use]
+    pub fn blindness(&self) -> Option<f64> {
+        let Pairs {
+            genuine,
+            false_non_matches,
+            ..
+        } = self.own;
+        let missed = if genuine == 0 {
+            1.0
+        } else {
+            false_non_matches as f64 / genuine as f64
+        };
+        (missed >= BLIND).then_some(missed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_recognises_nobody_is_blind() {
+        for (genuine, false_non_matches, expected) in [
+            (10, 4, None),
+            (10, 5, Some(0.5)),
+            (10, 10, Some(1.0)),
+            (0, 0, Some(1.0)),
+        ] {
+            let pairs = Pairs {
+                genuine,
+                false_non_matches,
+                ..Pairs::default()
+            };
+            let calibration = EmbedderCalibration {
+                declaration_sha256: String::new(),
+                recipe: 1,
+                made_at: String::new(),
+                scale: 1.0,
+                people_chosen: 10,
+                people_reported: 10,
+                unmeasured: 0,
+                own: pairs,
+                built_in: Pairs::default(),
+            };
+            assert_eq!(calibration.blindness(), expected, "{pairs:?}");
+        }
+    }
+}
