@@ -43,7 +43,9 @@ const SAME_FACE_TURNED: f32 = 1.36;
 const STRAIGHT: f32 = 8.0;
 /// Within this, a head on its way back may look straight in the next frames.
 const NEARLY_STRAIGHT: f32 = 20.0;
-/// A frame that is this much nearer to the resting pose than the reference replaces it, in degrees.
+/// A reference this far from the resting pose, in the direction of the move that follows, is replaced as soon as the head
+/// is this much nearer, in degrees.
+const SETTLED: f32 = 2.5;
 const NEARER: f32 = 1.5;
 /// So many frames in a row without any change are a film that stands still.
 const STILL_FRAMES: u32 = 10;
@@ -122,8 +124,9 @@ pub struct Run {
     has_reference: bool,
     /// The points are followed from a frame that looked straight ahead.
     is_followed: bool,
-    /// How far that frame was from the resting pose, in degrees. `None` in states of servers before this field.
-    reference_offset: Option<f32>,
+    /// The angle of that frame in the direction of the move at hand, in degrees. `None` before the first move, and in
+    /// states of servers before this field.
+    reference_along: Option<f32>,
     /// The face was compared since the points are followed.
     is_compared: bool,
     first_flash: u16,
@@ -171,7 +174,7 @@ impl Run {
             rest: None,
             has_reference: false,
             is_followed: false,
-            reference_offset: None,
+            reference_along: None,
             is_compared: false,
             first_flash: 0,
             flash_frames: 0,
@@ -254,16 +257,16 @@ impl Run {
                 (!self.is_followed, !self.is_compared)
             }
             Stage::Flash(_) => (false, false),
-            Stage::Ready(_) => {
-                let restart = !self.is_followed || self.can_follow_from_nearer();
+            Stage::Ready(index) => {
+                let nearer = self
+                    .along_before(index)
+                    .is_some_and(|along| self.is_nearer(along));
+                let restart = !self.is_followed || nearer;
                 (restart, restart || !self.is_compared)
             }
-            // Until the person reacts, the head still comes to rest. Later each body is compared, so that no other head
-            // takes over. A comparison before the hold saves the person from waiting for it.
-            Stage::Turn(index) => {
-                let restart = self.attempted.reaction_ms.is_none() && self.can_follow_from_nearer();
-                (restart, restart || self.was_under_way(index))
-            }
+            // Each body is compared, so that no other head takes over. A comparison before the hold saves the person
+            // from waiting for it.
+            Stage::Turn(index) => (false, self.was_under_way(index)),
             Stage::Hold(_) => (false, true),
             // The first frame that looks straight ahead can already be the reference of the next move.
             Stage::Back(_) => (true, self.was_nearly_straight()),
@@ -309,8 +312,14 @@ impl Run {
         let restarted = self.request().restart && !matches!(self.stage, Stage::Look);
         if restarted {
             let first = frames.first().and_then(|frame| frame.face.as_ref());
-            self.reference_offset = first.zip(self.rest).map(|(face, rest)| rest.offset(face));
-            self.is_followed = self.reference_offset.is_some_and(|offset| offset <= STRAIGHT);
+            let placed = first.zip(self.rest);
+            self.is_followed = placed.is_some_and(|(face, rest)| rest.offset(face) <= STRAIGHT);
+            self.reference_along = match self.stage {
+                Stage::Ready(index) | Stage::Back(index) => placed
+                    .zip(self.plan.moves.get(index))
+                    .map(|((face, rest), planned)| rest.angles(planned.movement, face).0),
+                _ => None,
+            };
             self.is_compared = false;
         }
         for frame in frames {
@@ -327,23 +336,40 @@ impl Run {
         self.issue(now_ms);
     }
 
-    /// How far the last frame was from the resting pose, in degrees.
-    fn last_offset(&self) -> Option<f32> {
-        let ((_, yaw, pitch), rest) = self.before.zip(self.rest)?;
-        Some((yaw - rest.yaw).abs().max((pitch - rest.pitch).abs()))
-    }
-
     /// Whether the last frame looked straight ahead, or soon will.
     fn was_nearly_straight(&self) -> bool {
-        self.last_offset().is_some_and(|offset| offset <= NEARLY_STRAIGHT)
+        let offset = |((_, yaw, pitch), rest): ((i64, f32, f32), Rest)| {
+            (yaw - rest.yaw).abs().max((pitch - rest.pitch).abs())
+        };
+        self.before
+            .zip(self.rest)
+            .map(offset)
+            .is_some_and(|offset| offset <= NEARLY_STRAIGHT)
     }
 
-    /// Whether the head came clearly nearer to its resting pose than in the reference. A turn to the side on which the
-    /// reference still was would show little depth.
-    fn can_follow_from_nearer(&self) -> bool {
-        self.last_offset()
-            .zip(self.reference_offset)
-            .is_some_and(|(last, reference)| last + NEARER <= reference)
+    /// The angle of the last frame in the direction of a move, in degrees.
+    fn along_before(&self, index: usize) -> Option<f32> {
+        let ((_, yaw, pitch), (planned, rest)) = self.before.zip(self.at_hand(index))?;
+        Some(rest.along(planned.movement, yaw, pitch))
+    }
+
+    /// Whether a head with this angle in the direction of the move at hand is clearly nearer to its resting pose than in
+    /// the reference. A turn to the side on which the reference still was would show little depth, and one to the other
+    /// side too much.
+    fn is_nearer(&self, along: f32) -> bool {
+        self.reference_along
+            .is_some_and(|reference| reference.abs() >= SETTLED && along.abs() + NEARER <= reference.abs())
+    }
+
+    /// Whether the head comes to rest, so that a better reference will follow.
+    fn is_settling(&self, index: usize, along: f32) -> bool {
+        let moved = self
+            .along_before(index)
+            .map_or(0.0, |before| (along - before).abs());
+        let is_off = self
+            .reference_along
+            .is_some_and(|reference| reference.abs() >= SETTLED);
+        is_off && (moved >= NEARER || self.is_nearer(along))
     }
 
     /// Whether the last frame was so far along this move that the next ones may count as turned.

@@ -26,6 +26,8 @@ const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
 /// less.
 const DEEP_FRAMES: u32 = 2;
 const MOST_UNMEASURED_MS: i64 = 500;
+/// The wait for a head that comes to rest, in ms.
+const MOST_SETTLING_MS: i64 = 500;
 /// A held move whose face was not compared by then is repeated, in ms.
 const MOST_UNCOMPARED_MS: i64 = 1_500;
 /// A move must be reached and held within this time, in ms.
@@ -150,7 +152,12 @@ impl Run {
         if rest.offset(face) > limits(planned.movement).straight + 4.0 {
             return self.repeat(Repeat::Own(Failure::TooEarly, Hint::HoldStill), at_ms);
         }
-        if self.is_followed && self.is_compared && at_ms - self.since_ms >= planned.delay_ms {
+        let waited = at_ms - self.since_ms;
+        let (along, _) = rest.angles(planned.movement, face);
+        if self.is_settling(index, along) && waited <= MOST_SETTLING_MS {
+            return;
+        }
+        if self.is_followed && self.is_compared && waited >= planned.delay_ms {
             self.attempted = Attempted::default();
             self.enter(Stage::Turn(index), at_ms);
         }
@@ -160,9 +167,6 @@ impl Run {
         let Some((planned, rest)) = self.at_hand(index) else {
             return;
         };
-        if !self.is_followed {
-            return self.repeat(Repeat::Lost, at_ms);
-        }
         let limits = limits(planned.movement);
         let (along, across) = rest.angles(planned.movement, face);
         let waited = self
