@@ -27,6 +27,8 @@ const MAX_OWN_LENGTH: f32 = 2.0;
 
 /// The values of 1.0. The numbers of both networks are within ±1, the range is ±2.
 pub(crate) const ONE: f32 = 16_384.0;
+/// Two embeddings of one picture are within this distance.
+const SAME_PICTURE: f32 = 0.05;
 /// The weight of dlib's values in a distance; SFace's weight is 1. See `similarity` for how it was chosen.
 const DLIB_WEIGHT: f32 = 1.2;
 
@@ -237,6 +239,11 @@ pub fn built_in_distance(a: &Embedding, b: &Embedding) -> f32 {
     } else {
         f32::INFINITY
     }
+}
+
+/// Whether two embeddings are of one stored picture: embedded twice, at the most with other rounding.
+pub fn is_of_same_picture(a: &Embedding, b: &Embedding) -> bool {
+    built_in_distance(a, b) <= SAME_PICTURE
 }
 
 /// The distance of numbers of one model.

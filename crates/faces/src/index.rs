@@ -34,6 +34,8 @@ pub struct Hit {
     pub facemap: Uuid,
     /// Its distance (see [`crate::distance`]).
     pub distance: f32,
+    /// Whether only the operator's own embedder found it, so that it decides nothing by itself.
+    pub by_own: bool,
 }
 
 /// The embedding was computed by another model than those in the index.
@@ -185,7 +187,11 @@ impl pulp::WithSimd for Scan<'_> {
             let distance = exact_distance(self.query, exact);
             if distance <= self.within {
                 let facemap = self.index.ids[at];
-                hits.push(Hit { facemap, distance });
+                hits.push(Hit {
+                    facemap,
+                    distance,
+                    by_own: false,
+                });
             }
         }
         hits

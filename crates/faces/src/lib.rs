@@ -43,7 +43,7 @@ mod window;
 pub use batch::{check_liveness_line, compare_faces_line, detect_faces_line};
 pub use embedding::{
     EMBEDDING_LEN, Embedding, InvalidEmbedding, are_comparable, built_in_distance, built_in_version,
-    distance, has_own_part,
+    distance, has_own_part, is_of_same_picture,
 };
 pub use engine::FaceEngine;
 pub use error::FaceError;

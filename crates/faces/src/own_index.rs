@@ -1,17 +1,19 @@
 //! The exact index of faces that the operator's own embedder measured, and both indexes together.
 //!
-//! Own embedders have any length, so this index compares every face as a whole. It persists nothing and contains no data
+//! The built-in networks search every face as if there were no own embedder, since only their search distance was
+//! measured on enough pairs to decide. The own embedder adds faces that look alike to it alone, for a person to decide.
+//!
+//! Own embedders have any length, so their index compares every face as a whole. It persists nothing and contains no data
 //! about persons.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use uuid::Uuid;
 
 use crate::embedding::{Embedding, ONE, built_in_version, exact_distance, own_version};
 use crate::index::{FaceIndex, Hit, ModelMismatch};
 
-/// The known faces of one model version, each in the index of the model by which a search compares it: the own embedder
-/// if it measured the face, else the built-in networks.
+/// The known faces, for searches of faces of one model version.
 #[derive(Debug, Default, Clone)]
 pub struct KnownFaces {
     /// As [`Embedding::version`].
@@ -34,12 +36,12 @@ impl KnownFaces {
         &self.version
     }
 
-    /// The number of embeddings.
+    /// The number of faces that the built-in networks can compare.
     pub fn len(&self) -> usize {
-        self.built_in.len() + self.own.ids.len()
+        self.built_in.len()
     }
 
-    /// Whether there are no embeddings.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -49,17 +51,18 @@ impl KnownFaces {
     /// # Errors
     /// Fails if the own part has another length than those before, although its model is the same.
     pub fn insert(&mut self, facemap: Uuid, face: &Embedding) -> Result<bool, ModelMismatch> {
+        let mut is_known = false;
         if let Some((version, values)) = face.own()
             && own_version(&self.version) == Some(version)
         {
             self.own.insert(facemap, values)?;
-            return Ok(true);
+            is_known = true;
         }
-        if built_in_version(&self.version) != face.built_in_version() {
-            return Ok(false);
+        if built_in_version(&self.version) == face.built_in_version() {
+            self.built_in.insert(facemap, face)?;
+            is_known = true;
         }
-        self.built_in.insert(facemap, face)?;
-        Ok(true)
+        Ok(is_known)
     }
 
     /// Removes every face of a facemap.
@@ -68,8 +71,8 @@ impl KnownFaces {
         self.own.remove(facemap);
     }
 
-    /// Finds every facemap with a face at a distance of at most `within`, nearest first. Each facemap occurs once, with
-    /// its nearest face.
+    /// Finds every facemap with a face at a distance of at most `within`, each once, with its nearest face. Those that the
+    /// built-in networks find come first, then those that only the own embedder does; in both groups nearest first.
     ///
     /// # Errors
     /// Fails if the face has another version than the searches.
@@ -78,22 +81,13 @@ impl KnownFaces {
             return Err(ModelMismatch);
         }
         let mut hits = self.built_in.search(face, within)?;
+        let mut known: HashSet<Uuid> = hits.iter().map(|hit| hit.facemap).collect();
         if let Some((_, values)) = face.own() {
-            hits.extend(self.own.search(values, within)?);
+            let mut more = self.own.search(values, within)?;
+            more.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+            more.retain(|hit| known.insert(hit.facemap));
+            hits.extend(more);
         }
-        let mut nearest: HashMap<Uuid, Hit> = HashMap::with_capacity(hits.len());
-        for hit in hits {
-            let known = nearest.entry(hit.facemap).or_insert(hit);
-            if hit.distance < known.distance {
-                *known = hit;
-            }
-        }
-        let mut hits: Vec<Hit> = nearest.into_values().collect();
-        hits.sort_by(|a, b| {
-            a.distance
-                .total_cmp(&b.distance)
-                .then_with(|| a.facemap.cmp(&b.facemap))
-        });
         Ok(hits)
     }
 }
@@ -155,6 +149,7 @@ impl OwnIndex {
             Hit {
                 facemap: self.ids[at],
                 distance: exact_distance(face, known),
+                by_own: true,
             }
         };
         Ok(near
@@ -219,25 +214,29 @@ mod tests {
     }
 
     #[test]
-    fn earlier_faces_and_those_of_the_own_embedder_are_found_together() {
+    fn the_built_in_networks_find_as_ever_and_the_own_embedder_adds() {
         let mut known = KnownFaces::new(BOTH);
-        let [early, renewed, far] = [1, 2, 3].map(Uuid::from_u128);
+        let [early, renewed, alike, far] = [1, 2, 3, 4].map(Uuid::from_u128);
         assert_eq!(known.insert(early, &plain(512)), Ok(true));
-        // By the built-in networks alone it would be nearer.
-        assert_eq!(known.insert(renewed, &own(0, vec![2048; 64])), Ok(true));
-        assert_eq!(known.insert(far, &own(0, vec![4096; 64])), Ok(true));
+        assert_eq!(known.insert(renewed, &own(256, vec![4096; 64])), Ok(true));
+        assert_eq!(known.insert(alike, &own(4096, vec![2048; 64])), Ok(true));
+        assert_eq!(known.insert(far, &own(4096, vec![4096; 64])), Ok(true));
         let foreign = Embedding::new("ba9876543210", [0; EMBEDDING_LEN]).expect("valid");
         assert_eq!(known.insert(far, &foreign), Ok(false));
-        assert_eq!(known.len(), 3);
+        assert_eq!(known.len(), 4);
         let face = own(0, vec![0; 64]);
-        let found: Vec<(Uuid, f32)> = known
+        let found: Vec<(Uuid, f32, bool)> = known
             .search(&face, 1.2)
             .expect("searches")
             .into_iter()
-            .map(|hit| (hit.facemap, hit.distance))
+            .map(|hit| (hit.facemap, hit.distance, hit.by_own))
             .collect();
-        assert_eq!(found, [(early, 0.5), (renewed, 1.0)]);
+        assert_eq!(
+            found,
+            [(renewed, 0.25, false), (early, 0.5, false), (alike, 1.0, true)]
+        );
         known.remove(renewed);
+        known.remove(alike);
         assert_eq!(known.search(&face, 1.2).expect("searches").len(), 1);
         assert_eq!(known.search(&plain(0), 1.2), Err(ModelMismatch));
     }
@@ -273,9 +272,16 @@ mod tests {
             within in 0.0f32..1.6,
         ) {
             let faces: Vec<Embedding> = faces.into_iter().map(|values| own(0, values)).collect();
+            // Of other built-in networks, so that the own embedder alone finds them.
+            let other = |face: &Embedding| {
+                let (version, values) = face.own().expect("has one");
+                Embedding::new("ba9876543210", [0; EMBEDDING_LEN])
+                    .and_then(|plain| plain.with_own(version, values.to_vec()))
+                    .expect("valid")
+            };
             let mut known = KnownFaces::new(BOTH);
             for (number, face) in faces.iter().enumerate() {
-                known.insert(Uuid::from_u128(number as u128), face).expect("inserts");
+                known.insert(Uuid::from_u128(number as u128), &other(face)).expect("inserts");
             }
             known.remove(Uuid::from_u128(removed as u128));
             let hits = known.search(&faces[0], within).expect("searches");

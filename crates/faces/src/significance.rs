@@ -1,7 +1,7 @@
 //! Decides which faces of a picture are significant. A person in the background and an ID card's ghost
 //! portrait are not.
 
-use crate::embedding::{Embedding, distance};
+use crate::embedding::{Embedding, built_in_distance};
 
 /// A face whose side is below this share of the largest face's side is in the background.
 pub(crate) const BACKGROUND_SIDE: f32 = 0.4;
@@ -36,7 +36,7 @@ pub(crate) fn is_ghost(faces: &[FaceCandidate<'_>], index: usize) -> bool {
     let (Some(a), Some(b)) = (main.embedding, face.embedding) else {
         return false;
     };
-    index > 0 && face.side <= GHOST_SIDE * main.side && distance(a, b) <= GHOST_DISTANCE
+    index > 0 && face.side <= GHOST_SIDE * main.side && built_in_distance(a, b) <= GHOST_DISTANCE
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn look_alikes(hits: &[Hit], faces: usize, own: Uuid, shown: &[SimilarFace]) -> 
     let is_shown = |hit: &Hit| shown.iter().any(|face| face.facemap_id == hit.facemap);
     hits.iter()
         .filter(|hit| {
-            let nearness = nearness(hit.distance, faces);
+            let nearness = nearness(hit, faces);
             matches!(nearness, Nearness::Undecided | Nearness::NearDuplicate)
         })
         .filter(|hit| hit.facemap != own && !is_shown(hit))
@@ -195,7 +195,7 @@ pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Atte
         }
     }
     let enrolled = store::faces::of_person(tx, scope, person).await?;
-    let others = without_face(enrolled, &bound.embedding()?.to_bytes());
+    let others = without_face(enrolled, &bound.embedding()?);
     people::unbind_faces(tx, scope, person).await?;
     if !others.is_empty() {
         people::set_proven(tx, scope, person).await?;
@@ -215,9 +215,12 @@ pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Atte
 
 /// The enrolled faces (model and embedding) that an approval did not bind; a merge may have brought them. None remain
 /// if the bound one is not among them: it may have been embedded again by a later model, and must not stay.
-fn without_face(mut enrolled: Vec<(String, Vec<u8>)>, bound: &[u8]) -> Vec<(String, Vec<u8>)> {
+fn without_face(mut enrolled: Vec<(String, Vec<u8>)>, bound: &Embedding) -> Vec<(String, Vec<u8>)> {
     let before = enrolled.len();
-    enrolled.retain(|(_, face)| face != bound);
+    enrolled.retain(|(_, face)| {
+        // A face in a format of an earlier version cannot be compared.
+        Embedding::from_bytes(face).map_or(true, |face| !faces::is_of_same_picture(&face, bound))
+    });
     if enrolled.len() == before {
         enrolled.clear();
     }
@@ -258,19 +261,30 @@ async fn keeps_face(tx: &mut Tx, scope: Scope, person: Uuid, attempt: &Attempt) 
 
 #[cfg(test)]
 mod tests {
+    use faces::EMBEDDING_LEN;
+
     use super::*;
 
     #[test]
     fn a_face_that_is_taken_back_never_stays() {
-        let face = |byte: u8| ("model".to_owned(), vec![byte; 4]);
-        let bound = [1; 4];
+        let embedding = |version: &str, fill: i16| Embedding::new(version, [fill; EMBEDDING_LEN]).unwrap();
+        let row = |face: Embedding| (face.version().to_owned(), face.to_bytes());
+        let bound = embedding("0123456789ar", 1_000);
+        let face = |number: i16| row(embedding("0123456789ar", number * 1_000));
+        let later = |number: i16| row(embedding("ba987654321r", number * 1_000));
+        let own = row(bound.clone().with_own("ffff00001111", vec![1; 64]).unwrap());
         for (what, enrolled, expected) in [
             ("the bound face alone", vec![face(1)], vec![]),
             ("beside a merged person's", vec![face(1), face(2)], vec![face(2)]),
-            ("embedded again", vec![face(3)], vec![]),
+            (
+                "measured by an own embedder since, beside a merged person's",
+                vec![own, face(2)],
+                vec![face(2)],
+            ),
+            ("embedded again", vec![later(3)], vec![]),
             (
                 "embedded again, beside a merged person's",
-                vec![face(3), face(2)],
+                vec![later(3), later(2)],
                 vec![],
             ),
             ("nothing is enrolled", vec![], vec![]),
@@ -282,7 +296,11 @@ mod tests {
     #[test]
     fn only_near_faces_that_are_not_shown_are_look_alikes() {
         let [own, near, shown, same] = [1, 2, 3, 4].map(Uuid::from_u128);
-        let hit = |facemap, distance| Hit { facemap, distance };
+        let hit = |facemap, distance| Hit {
+            facemap,
+            distance,
+            by_own: false,
+        };
         let hits = [hit(same, 0.9), hit(own, 1.1), hit(near, 1.12), hit(shown, 1.15)];
         let known = [SimilarFace {
             facemap_id: shown,

@@ -57,7 +57,7 @@ pub async fn identify(
         Some(_) => {
             let near = |hit: &Hit| FaceHit {
                 person: hit.facemap,
-                nearness: nearness(hit.distance, replica.faces()),
+                nearness: nearness(hit, replica.faces()),
             };
             plan_proven(place, &hits.iter().map(near).collect::<Vec<_>>(), &account)
         }
@@ -89,10 +89,12 @@ pub async fn identify(
     })
 }
 
-/// How closely a face found among so many resembles the searched one.
-pub(super) fn nearness(distance: f32, faces: usize) -> Nearness {
-    match Identification::of(distance) {
-        Identification::Same if search_decides(faces, distance) => Nearness::Same,
+/// How closely a face found among so many resembles the searched one. What only an operator's own embedder found is for
+/// a person to decide, because no calibration has enough pairs for a search.
+pub(super) fn nearness(hit: &Hit, faces: usize) -> Nearness {
+    match Identification::of(hit.distance) {
+        Identification::Same | Identification::NearDuplicate if hit.by_own => Nearness::NearDuplicate,
+        Identification::Same if search_decides(faces, hit.distance) => Nearness::Same,
         Identification::Same => Nearness::Undecided,
         Identification::NearDuplicate => Nearness::NearDuplicate,
         Identification::Unknown => Nearness::Unknown,
@@ -191,7 +193,23 @@ mod tests {
             (1.21, 1_000_000, Unknown),
             (f32::NAN, 1, Unknown),
         ] {
-            assert_eq!(nearness(distance, faces), expected, "{distance} among {faces}");
+            let hit = Hit {
+                facemap: Uuid::nil(),
+                distance,
+                by_own: false,
+            };
+            assert_eq!(nearness(&hit, faces), expected, "{distance} among {faces}");
+            let by_own = Hit { by_own: true, ..hit };
+            let expected = if expected == Unknown {
+                Unknown
+            } else {
+                NearDuplicate
+            };
+            assert_eq!(
+                nearness(&by_own, faces),
+                expected,
+                "{distance} by the own embedder"
+            );
         }
     }
 

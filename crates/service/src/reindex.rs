@@ -77,6 +77,8 @@ pub async fn sweep(app: &App, face_model: &str, skipped: &mut BTreeSet<Uuid>) ->
     Ok(done)
 }
 
+/// So many selfies of a person are embedded again at most.
+const MOST_SELFIES: usize = 8;
 /// How long to wait before looking again for a worker that has nothing to do.
 const BUSY: Duration = Duration::from_millis(250);
 
@@ -117,18 +119,20 @@ impl Reindexer {
                 Some(pool) => Some(idle(pool).await?),
                 None => None,
             };
-            let found = self.face(scope, facemap_id).await;
-            if !matches!(found, Ok(Some(_))) {
-                skipped.insert(facemap_id);
-            }
-            match found {
-                Ok(Some(face)) if self.replace(scope, facemap_id, &face).await? => done.renewed += 1,
-                // The person was erased meanwhile, or another process re-indexed the face.
-                Ok(Some(_)) => {}
-                Ok(None) => done.left += 1,
+            let replaced = match self.faces(scope, facemap_id).await {
+                Ok(found) => self.replace(scope, facemap_id, &found).await?,
                 // An unreadable attempt does not stop the others.
                 Err(problem) => {
                     tracing::warn!(facemap = %facemap_id, %problem, "a face is left as it was");
+                    Replaced::Left
+                }
+            };
+            match replaced {
+                Replaced::All => done.renewed += 1,
+                // The person was erased meanwhile, or another process re-indexed the face.
+                Replaced::Nothing => {}
+                Replaced::Left => {
+                    skipped.insert(facemap_id);
                     done.left += 1;
                 }
             }
@@ -148,17 +152,39 @@ impl Reindexer {
         Ok(done)
     }
 
-    async fn replace(&self, scope: Scope, facemap_id: Uuid, face: &Embedding) -> Result<bool, Problem> {
-        store::transaction!(self.db, |tx| -> Result<bool, Problem> {
+    async fn replace(
+        &self,
+        scope: Scope,
+        facemap_id: Uuid,
+        found: &[Embedding],
+    ) -> Result<Replaced, Problem> {
+        store::transaction!(self.db, |tx| -> Result<Replaced, Problem> {
             store::faces::lock(tx, scope).await?;
-            Ok(store::faces::replace(tx, scope, facemap_id, face.version(), &face.to_bytes()).await?)
+            let enrolled = store::faces::of_person(tx, scope, facemap_id).await?;
+            let is_old = |(model, _): &(String, Vec<u8>)| !store::faces::is_current(model, &self.face_model);
+            if !enrolled.iter().any(is_old) {
+                return Ok(Replaced::Nothing);
+            }
+            let renewed = renewed(enrolled.clone(), &self.face_model, found);
+            if renewed != enrolled {
+                store::faces::replace(tx, scope, facemap_id, &renewed).await?;
+            }
+            Ok(if renewed.iter().any(is_old) {
+                Replaced::Left
+            } else {
+                Replaced::All
+            })
         })
     }
 
-    /// The person's face on the newest stored selfie that proved it.
-    async fn face(&self, scope: Scope, facemap_id: Uuid) -> Result<Option<Embedding>, Problem> {
+    /// The person's face on the newest stored selfies that proved it, newest first.
+    async fn faces(&self, scope: Scope, facemap_id: Uuid) -> Result<Vec<Embedding>, Problem> {
         let log_ids = attempts::log_ids(&mut self.db.read().await?, scope, facemap_id).await?;
+        let mut faces = Vec::new();
         for log_id in log_ids.into_iter().rev() {
+            if faces.len() == MOST_SELFIES {
+                break;
+            }
             let found = attempts::get(&mut self.db.read().await?, scope, log_id).await?;
             let Some(attempt) = found else {
                 continue;
@@ -166,16 +192,46 @@ impl Reindexer {
             // An unreadable attempt may have proved the face. If it were left out, the person would pass as a
             // new one.
             let detail = Detail::of(&attempt)?;
-            if !detail.face_proven {
-                continue;
-            }
-            let face = embed_selfie(&self.objects, &self.engines, scope, &attempt).await?;
-            if face.is_some() {
-                return Ok(face);
+            if detail.face_proven {
+                faces.extend(embed_selfie(&self.objects, &self.engines, scope, &attempt).await?);
             }
         }
-        Ok(None)
+        Ok(faces)
     }
+}
+
+/// How a person's faces were replaced.
+enum Replaced {
+    /// None of an earlier model is left.
+    All,
+    /// There was none.
+    Nothing,
+    /// Some are left.
+    Left,
+}
+
+/// A person's faces after some were embedded again, newest first. A face that today's networks can still compare is
+/// replaced only by the one on its own picture: after a merge, a person has faces that do not resemble each other. Faces
+/// that they cannot compare are replaced by the newest one.
+fn renewed(enrolled: Vec<(String, Vec<u8>)>, current: &str, found: &[Embedding]) -> Vec<(String, Vec<u8>)> {
+    let row = |face: &Embedding| (face.version().to_owned(), face.to_bytes());
+    let mut renewed = Vec::with_capacity(enrolled.len());
+    for (model, bytes) in enrolled {
+        let known = Embedding::from_bytes(&bytes).ok();
+        let comparable = known.filter(|_| faces::are_comparable(&model, current));
+        let next = if store::faces::is_current(&model, current) {
+            (model, bytes)
+        } else if let Some(known) = comparable {
+            let is_same = |face: &&Embedding| faces::is_of_same_picture(face, &known);
+            found.iter().find(is_same).map_or((model, bytes), row)
+        } else {
+            found.first().map_or((model, bytes), row)
+        };
+        if !renewed.contains(&next) {
+            renewed.push(next);
+        }
+    }
+    renewed
 }
 
 /// The face on an attempt's stored selfie. `None`: no selfie is stored, or no usable face is found on it.
@@ -202,4 +258,75 @@ pub(crate) async fn embed_selfie(
     Ok(picture
         .ok()
         .and_then(|picture| picture.usable_face()?.embedding.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use faces::EMBEDDING_LEN;
+
+    use super::*;
+
+    const CURRENT: &str = "0123456789ar+ffff00001111";
+
+    fn plain(fill: i16) -> Embedding {
+        Embedding::new("0123456789ar", [fill; EMBEDDING_LEN]).unwrap()
+    }
+
+    fn own(fill: i16) -> Embedding {
+        plain(fill).with_own("ffff00001111", vec![100; 64]).unwrap()
+    }
+
+    #[test]
+    fn a_face_is_replaced_by_the_one_on_its_own_picture() {
+        let row = |face: &Embedding| (face.version().to_owned(), face.to_bytes());
+        let foreign = Embedding::new("ba9876543210", [0; EMBEDDING_LEN]).unwrap();
+        for (what, enrolled, found, expected) in [
+            ("one face", vec![plain(100)], vec![own(100)], vec![own(100)]),
+            (
+                "nearly the same numbers",
+                vec![plain(100)],
+                vec![own(101)],
+                vec![own(101)],
+            ),
+            (
+                "a newer selfie beside it",
+                vec![plain(100)],
+                vec![own(2_000), own(100)],
+                vec![own(100)],
+            ),
+            (
+                "two faces after a merge",
+                vec![plain(100), plain(2_000)],
+                vec![own(2_000), own(100)],
+                vec![own(100), own(2_000)],
+            ),
+            (
+                "one of them without a selfie",
+                vec![plain(100), plain(2_000)],
+                vec![own(2_000)],
+                vec![plain(100), own(2_000)],
+            ),
+            ("no selfie", vec![plain(100)], vec![], vec![plain(100)]),
+            (
+                "an earlier model's",
+                vec![foreign.clone(), foreign.clone()],
+                vec![own(2_000), own(100)],
+                vec![own(2_000)],
+            ),
+            (
+                "an earlier model's without a selfie",
+                vec![foreign.clone()],
+                vec![],
+                vec![foreign],
+            ),
+            ("nothing old", vec![own(100)], vec![own(2_000)], vec![own(100)]),
+        ] {
+            let rows = |faces: &[Embedding]| faces.iter().map(row).collect::<Vec<_>>();
+            assert_eq!(
+                renewed(rows(&enrolled), CURRENT, &found),
+                rows(&expected),
+                "{what}"
+            );
+        }
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use faces::{Embedding, distance};
+use faces::Embedding;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use store::attempts::{self, Attempt};
@@ -33,8 +33,6 @@ use crate::problem::{Kind, Problem};
 const MOST_ATTEMPTS: usize = 200;
 /// The most selfies of each person that are embedded.
 const MOST_SELFIES: usize = 12;
-/// Two embeddings of one picture are at most this far apart.
-const SAME_PICTURE: f32 = 0.05;
 
 /// What leaves or stays together: a registration with its attempts, or one attempt that is only logged.
 pub struct Unit {
@@ -378,7 +376,7 @@ fn unknown_face() -> Problem {
 fn is_of(face: &Embedding, pictures: &[Embedding]) -> bool {
     pictures
         .iter()
-        .any(|picture| distance(face, picture) <= SAME_PICTURE)
+        .any(|picture| faces::is_of_same_picture(face, picture))
 }
 
 /// The faces on the newest selfies of these units that proved a face, newest first.

@@ -196,7 +196,7 @@ pub async fn outdated_people(conn: &mut Conn, scope: Scope, model: &str) -> Resu
 
 /// How many faces of all accounts other models made. The query reads every such face.
 pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> {
-    // These conditions are ranges of an index, so the faces of the current model are not read.
+    // The first conditions are ranges of an index, so the faces of exactly the current version are not read.
     const SQL: &str = "select count(*) from faces
                where (model < $1 or model > $1 or model = '') and substr(model, 1, length($2)) <> $2
                    and embedding_sealed is not null";
@@ -212,18 +212,23 @@ pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> 
     Ok(faces)
 }
 
-/// How the versions begin that a face may have without being outdated: a node without an own embedder also knows the faces
-/// that an own embedder measured, because they have the numbers of the built-in networks as well. Otherwise two nodes could
-/// replace each other's faces for ever.
-fn with_any_own(model: &str) -> String {
-    if model.contains('+') {
-        model.to_owned()
+/// Whether a face of this model's version needs no other enrolment for searches with `current`. A node without an own
+/// embedder also keeps the faces that an own embedder measured, because they have the numbers of the built-in networks as
+/// well. Otherwise two nodes could replace each other's faces for ever.
+pub fn is_current(model: &str, current: &str) -> bool {
+    !model.is_empty() && (model == current || model.starts_with(&with_any_own(current)))
+}
+
+/// How the versions begin that are current beside this one.
+fn with_any_own(current: &str) -> String {
+    if current.contains('+') {
+        current.to_owned()
     } else {
-        format!("{model}+")
+        format!("{current}+")
     }
 }
 
-/// Replaces a person's faces of other models by a new one; returns whether there were any. The caller has
+/// Replaces all faces of a person by these, each with its model's version. Indexes forget the earlier ones. The caller has
 /// taken the [`lock`].
 ///
 /// # Errors
@@ -232,17 +237,13 @@ pub async fn replace(
     tx: &mut Tx,
     scope: Scope,
     facemap_id: Uuid,
-    model: &str,
-    embedding: &[u8],
-) -> Result<bool, Error> {
-    const SQL: &str =
-        "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and model <> $4
-               and substr(model, 1, length($5)) <> $5 and embedding_sealed is not null";
-    if execute!(tx, scope, SQL, facemap_id, model, with_any_own(model))? == 0 {
-        return Ok(false);
+    faces: &[(String, Vec<u8>)],
+) -> Result<(), Error> {
+    remove(tx, scope, facemap_id).await?;
+    for (model, embedding) in faces {
+        insert(tx, scope, facemap_id, model, embedding).await?;
     }
-    insert(tx, scope, facemap_id, model, embedding).await?;
-    Ok(true)
+    Ok(())
 }
 
 /// The faces of a person: each with its model's version, in the order of their registration.
@@ -319,4 +320,24 @@ async fn append(
         Uuid::new_v4(),
     )
     .map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_faces_of_an_own_embedder_are_current_without_it_too() {
+        for (model, current, expected) in [
+            ("new", "new", true),
+            ("new+own", "new", true),
+            ("new+own", "new+own", true),
+            ("new", "new+own", false),
+            ("new+two", "new+own", false),
+            ("newer", "new", false),
+            ("", "", false),
+        ] {
+            assert_eq!(is_current(model, current), expected, "{model} {current}");
+        }
+    }
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 /// From this share of pairs of one person beyond the default threshold, a model is blind: as good as a coin.
 const BLIND: f64 = 0.5;
 
+/// The share of pairs of two people that may match at the default threshold.
+const PROMISED_FMR: f64 = 5e-5;
 /// The scales that are plausible for numbers of length 1. Any other would make all people one, or nobody anybody.
 pub const SCALES: std::ops::RangeInclusive<f32> = 0.2..=1.9;
 
@@ -48,6 +50,22 @@ pub struct Pairs {
 }
 
 impl EmbedderCalibration {
+    /// The false matches, if the reported half shows more than the built-in networks' and more than the default threshold
+    /// promises: with 95 % confidence, over [`PROMISED_FMR`]. Otherwise `None`.
+    #[must_use]
+    pub fn leaks(&self) -> Option<u64> {
+        let (own, built_in) = (self.own, self.built_in);
+        // By the promised rate, so many false matches or more have a probability of at most 5 %.
+        let mean = PROMISED_FMR * own.impostor as f64;
+        let (mut term, mut fewer) = ((-mean).exp(), 0.0);
+        for matches in 0..own.false_matches {
+            fewer += term;
+            term *= mean / (matches + 1) as f64;
+        }
+        let is_unlikely = own.false_matches > 0 && 1.0 - fewer <= 0.05;
+        (is_unlikely && own.false_matches > built_in.false_matches).then_some(own.false_matches)
+    }
+
     /// The share of pairs of one person that do not match, if it is that of a coin or higher; otherwise `None`.
     #[must_use]
     pub fn blindness(&self) -> Option<f64> {
@@ -68,6 +86,41 @@ impl EmbedderCalibration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_false_matches_than_promised_are_a_leak() {
+        for (impostor, own, built_in, expected) in [
+            (1_700, 0, 0, None),
+            // One by chance: 1 − e^−0.085 is 8 %.
+            (1_700, 1, 0, None),
+            (1_700, 2, 0, Some(2)),
+            // The built-in networks find these people as alike.
+            (1_700, 3, 3, None),
+            (900, 1, 0, Some(1)),
+            // 1 − P(at most 8 of 5 expected) is 7 %, and of 9 it is 3 %.
+            (100_000, 9, 0, None),
+            (100_000, 10, 0, Some(10)),
+            (0, 0, 0, None),
+        ] {
+            let pairs = |false_matches| Pairs {
+                impostor,
+                false_matches,
+                ..Pairs::default()
+            };
+            let calibration = EmbedderCalibration {
+                declaration_sha256: String::new(),
+                recipe: 1,
+                made_at: String::new(),
+                scale: 1.0,
+                people_chosen: 10,
+                people_reported: 10,
+                unmeasured: 0,
+                own: pairs(own),
+                built_in: pairs(built_in),
+            };
+            assert_eq!(calibration.leaks(), expected, "{own} of {impostor}");
+        }
+    }
 
     #[test]
     fn a_model_that_recognises_nobody_is_blind() {

@@ -122,4 +122,16 @@ pub enum OwnModelError {
         /// The share of such pairs, in per cent.
         missed: f64,
     },
+    /// The calibration shows that the model takes too many strangers for one person.
+    #[error(
+        "the model `{name}` matches {matches} of {pairs} pairs of two people, more than the default threshold promises and more than the built-in networks. Calibrate it with more people, or use another model"
+    )]
+    MatchesStrangers {
+        /// The model.
+        name: String,
+        /// The false matches of the reported half.
+        matches: u64,
+        /// Its pairs of two people.
+        pairs: u64,
+    },
 }

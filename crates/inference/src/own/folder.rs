@@ -391,6 +391,13 @@ impl ModelFiles {
             _ => return Err(self.of_another_kind(ModelKind::Embedder)),
         };
         self.require_current(&calibration.declaration_sha256, calibration.recipe == recipe)?;
+        if let Some(matches) = calibration.leaks() {
+            return Err(OwnModelError::MatchesStrangers {
+                name: self.declaration.name.clone(),
+                matches,
+                pairs: calibration.own.impostor,
+            });
+        }
         match calibration.blindness() {
             None => Ok(calibration),
             Some(missed) => Err(OwnModelError::RecognisesNobody {

@@ -11,6 +11,7 @@ mod bulk;
 mod configuration;
 mod durability;
 mod erasure;
+mod faces;
 mod hits;
 mod hosted;
 mod installation;
@@ -63,8 +64,8 @@ on_every_database! {
         a_row_behind_the_renewal_is_renewed_too;
     people: a_person_is_recorded_and_found, one_new_face_makes_one_person, labels_and_faces_register_once_per_group,
         a_merge_keeps_everything_readable, an_erased_person_is_gone, log_only_attempts_are_found,
-        reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order,
-        faces_of_another_model_are_replaced, a_fork_of_the_face_changes_is_noticed;
+        reviewers_decide, names_are_found_by_whole_words;
+    faces: face_changes_arrive_in_order, faces_of_another_model_are_replaced, a_fork_of_the_face_changes_is_noticed;
     merging: a_merge_of_two_people_moves_their_faces, a_split_moves_what_was_chosen;
     pictures: a_picture_is_found_under_another_label_only, the_most_alike_and_the_newest_pictures_are_found,
         fingerprints_go_with_their_attempt_and_their_person, a_fingerprint_moves_with_a_merge;

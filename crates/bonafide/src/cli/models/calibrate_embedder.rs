@@ -63,6 +63,14 @@ impl EmbedderPictures<'_> {
         opened.folder.calibrate(name, &calibration)?;
         print_line(&of_embedder(&calibration).to_string())?;
         warn_of_better_built_in(&calibration);
+        if let Some(matches) = calibration.leaks() {
+            note!(
+                "The model matches {matches} of {} pairs of two people, more than the default threshold promises and more than \
+                 the built-in networks, so it cannot be used. Calibrate it with more people, or use another model.",
+                calibration.own.impostor
+            );
+            return Ok(());
+        }
         match calibration.blindness() {
             Some(missed) => note!(
                 "The model does not recognise {:.0} % of the pairs of one person, so it cannot be used. Either `input` in \

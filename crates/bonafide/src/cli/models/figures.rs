@@ -76,7 +76,7 @@ pub(super) fn warn_of_better_built_in(calibration: &EmbedderCalibration) {
     if own.false_non_matches > built_in.false_non_matches || own.false_matches > built_in.false_matches {
         note!(
             "Warning: of {} pairs of one person, the model refuses {} and the built-in networks {}; of {} pairs of two people, \
-             they match {} and {}. By these pictures it is no improvement.",
+             they match {} and {}. By these pictures it is not better in both.",
             own.genuine,
             own.false_non_matches,
             built_in.false_non_matches,

@@ -1,9 +1,9 @@
 //! The rule by which an embedder's distances are scaled. A pure function.
 //!
 //! All thresholds were chosen for the distances of the built-in networks (`faces::similarity`). The scale is the smallest
-//! with which strangers are nowhere more often within a distance that decides than they are there: as measured where
-//! there are enough pairs, and by a normal distribution beyond. So a threshold promises with an own embedder what it
-//! promises without, and if its strangers spread more widely, its genuine pairs pay for it.
+//! with which strangers are not more often within certain distances than they are there: as measured where there are
+//! enough pairs, and by a normal distribution at the thresholds. If an embedder's strangers spread more widely, its genuine
+//! pairs pay for it. The reported half then shows whether the distribution held.
 
 use inference::own::SCALES;
 
