@@ -23,7 +23,8 @@ pub(crate) fn version(model: &OwnModel) -> String {
     format!("{:.FILE_DIGITS$}{}", model.version(), model.fingerprint())
 }
 
-/// Adds a model's numbers to a face's embedding, or leaves it as it is if the points of its mesh coincide.
+/// Adds a model's numbers to a face's embedding. `None` if the points of its mesh coincide: a face without them is not
+/// compared at all, because it could only be compared in another way than the others.
 pub(crate) fn with_own(
     model: &OwnModel,
     picture: &Picture,
@@ -37,7 +38,7 @@ pub(crate) fn with_own(
     let Some(direction) = direction(model, picture, mesh)? else {
         return Ok(None);
     };
-    // `as` saturates; a scale beyond the range is refused below.
+    // `as` saturates.
     let values = direction
         .into_iter()
         .map(|value| (value * scale * ONE).round() as i16)

@@ -91,6 +91,22 @@ struct Written<I, O, G> {
     golden: Vec<G>,
 }
 
+impl<I, O, G> Written<I, O, G> {
+    /// The declaration, with what `read` makes of the members of a kind.
+    fn declared(self, read: impl FnOnce(I, O, Vec<G>) -> (ModelInput, Purpose)) -> Declaration {
+        let (input, purpose) = read(self.input, self.output, self.golden);
+        Declaration {
+            name: self.name,
+            model: self.model,
+            sha256: self.sha256,
+            licence: self.licence,
+            source: self.source,
+            input,
+            purpose,
+        }
+    }
+}
+
 /// The kind alone, which says how the rest is read.
 #[derive(Deserialize)]
 struct OfKind {
@@ -138,6 +154,20 @@ struct AlignedInput {
     mean: [f32; 3],
     deviation: [f32; 3],
     align: Template,
+}
+
+/// The members that the inputs of all kinds have.
+macro_rules! model_input {
+    ($written:ident) => {
+        ModelInput {
+            width: $written.width,
+            height: $written.height,
+            layout: $written.layout,
+            channels: $written.channels,
+            mean: $written.mean,
+            deviation: $written.deviation,
+        }
+    };
 }
 
 /// How a face is aligned before it is scaled to the input.
@@ -292,63 +322,37 @@ impl Declaration {
     }
 
     fn of_pad(written: Written<CroppedInput, ModelOutput, GoldenScore>) -> Self {
-        let input = written.input;
-        let golden = written.golden.into_iter().map(|golden| Golden {
-            picture: golden.picture,
-            shows: golden.shows,
-            expected: golden.score,
-            tolerance: golden.tolerance,
-        });
-        Self {
-            name: written.name,
-            model: written.model,
-            sha256: written.sha256,
-            licence: written.licence,
-            source: written.source,
-            purpose: Purpose::Pad(PadPurpose {
+        written.declared(|input, output, golden| {
+            let golden = golden.into_iter().map(|golden| Golden {
+                picture: golden.picture,
+                shows: golden.shows,
+                expected: golden.score,
+                tolerance: golden.tolerance,
+            });
+            let purpose = PadPurpose {
                 crop: input.crop,
-                output: written.output,
+                output,
                 golden: golden.collect(),
-            }),
-            input: ModelInput {
-                width: input.width,
-                height: input.height,
-                layout: input.layout,
-                channels: input.channels,
-                mean: input.mean,
-                deviation: input.deviation,
-            },
-        }
+            };
+            (model_input!(input), Purpose::Pad(purpose))
+        })
     }
 
     fn of_embedder(written: Written<AlignedInput, EmbeddingOutput, GoldenEmbedding>) -> Self {
-        let input = written.input;
-        let golden = written.golden.into_iter().map(|golden| Golden {
-            picture: golden.picture,
-            shows: golden.shows,
-            expected: golden.embedding,
-            tolerance: golden.tolerance,
-        });
-        Self {
-            name: written.name,
-            model: written.model,
-            sha256: written.sha256,
-            licence: written.licence,
-            source: written.source,
-            purpose: Purpose::Embedder(EmbedderPurpose {
+        written.declared(|input, output, golden| {
+            let golden = golden.into_iter().map(|golden| Golden {
+                picture: golden.picture,
+                shows: golden.shows,
+                expected: golden.embedding,
+                tolerance: golden.tolerance,
+            });
+            let purpose = EmbedderPurpose {
                 align: input.align,
-                output: written.output,
+                output,
                 golden: golden.collect(),
-            }),
-            input: ModelInput {
-                width: input.width,
-                height: input.height,
-                layout: input.layout,
-                channels: input.channels,
-                mean: input.mean,
-                deviation: input.deviation,
-            },
-        }
+            };
+            (model_input!(input), Purpose::Embedder(purpose))
+        })
     }
 
     fn check(&self) -> Result<(), OwnModelError> {

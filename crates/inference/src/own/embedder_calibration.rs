@@ -87,6 +87,20 @@ impl EmbedderCalibration {
 mod tests {
     use super::*;
 
+    fn of(own: Pairs, built_in: Pairs) -> EmbedderCalibration {
+        EmbedderCalibration {
+            declaration_sha256: String::new(),
+            recipe: 1,
+            made_at: String::new(),
+            scale: 1.0,
+            people_chosen: 10,
+            people_reported: 10,
+            unmeasured: 0,
+            own,
+            built_in,
+        }
+    }
+
     #[test]
     fn more_false_matches_than_promised_are_a_leak() {
         for (impostor, own, built_in, expected) in [
@@ -107,17 +121,7 @@ mod tests {
                 false_matches,
                 ..Pairs::default()
             };
-            let calibration = EmbedderCalibration {
-                declaration_sha256: String::new(),
-                recipe: 1,
-                made_at: String::new(),
-                scale: 1.0,
-                people_chosen: 10,
-                people_reported: 10,
-                unmeasured: 0,
-                own: pairs(own),
-                built_in: pairs(built_in),
-            };
+            let calibration = of(pairs(own), pairs(built_in));
             assert_eq!(calibration.leaks(), expected, "{own} of {impostor}");
         }
     }
@@ -135,17 +139,7 @@ mod tests {
                 false_non_matches,
                 ..Pairs::default()
             };
-            let calibration = EmbedderCalibration {
-                declaration_sha256: String::new(),
-                recipe: 1,
-                made_at: String::new(),
-                scale: 1.0,
-                people_chosen: 10,
-                people_reported: 10,
-                unmeasured: 0,
-                own: pairs,
-                built_in: Pairs::default(),
-            };
+            let calibration = of(pairs, Pairs::default());
             assert_eq!(calibration.blindness(), expected, "{pairs:?}");
         }
     }

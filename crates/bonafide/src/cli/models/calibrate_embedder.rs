@@ -200,18 +200,11 @@ fn pairs(distances: &Distances) -> Pairs {
 
 /// Draws the DET curves of the reported half.
 fn draw(file: &Path, name: &str, [own, built_in]: &[Distances; 2]) -> anyhow::Result<()> {
-    let curve = |name, distances: &'_ Distances| -> (&str, Vec<f32>, Vec<f32>) {
-        (name, distances.genuine.clone(), distances.impostor.clone())
-    };
-    let all = [curve(name, own), curve("built-in", built_in)];
-    let curves: Vec<Curve<'_>> = all
-        .iter()
-        .map(|(name, genuine, impostor)| Curve {
-            name,
-            genuine,
-            impostor,
-        })
-        .collect();
+    let curves = [(name, own), ("built-in", built_in)].map(|(name, distances)| Curve {
+        name,
+        genuine: &distances.genuine,
+        impostor: &distances.impostor,
+    });
     det::write(file, det::COMPARISONS, &curves)
 }
 

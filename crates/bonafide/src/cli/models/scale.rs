@@ -5,6 +5,7 @@
 //! enough pairs, and by a normal distribution at the thresholds. If an embedder's strangers spread more widely, its genuine
 //! pairs pay for it. The reported half then shows whether the distribution held.
 
+use faces::IDENTIFICATION_DISTANCE;
 use inference::own::SCALES;
 
 /// The share of strangers within a distance of the built-in networks, of 74,215 pairs (`docs/measurements-engines.md`).
@@ -14,8 +15,8 @@ const MEAN: f64 = 1.715;
 const DEVIATION: f64 = 0.099;
 /// So many pairs make a share reliable.
 const RELIABLE: f64 = 10.0;
-/// Distances that decide: the default threshold of two pictures, and that of a search.
-const DECIDING: [f64; 2] = [1.23, 1.05];
+/// The distance of the default threshold ([`faces::MATCH_SIMILARITY`]). A test keeps them together.
+const MATCHING: f32 = 1.23;
 /// Why there is no scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoScale {
@@ -50,7 +51,9 @@ pub(super) fn scale(mut strangers: Vec<f32>) -> Result<f32, NoScale> {
             let own = strangers.get((count * share) as usize)?;
             Some((f64::from(*own), f64::from(distance)))
         });
-    let extrapolated = DECIDING.map(|distance| (mean - deviation * (MEAN - distance) / DEVIATION, distance));
+    let extrapolated = [MATCHING, IDENTIFICATION_DISTANCE]
+        .map(f64::from)
+        .map(|distance| (mean - deviation * (MEAN - distance) / DEVIATION, distance));
     let mut scale = 0.0_f64;
     for (own, distance) in measured.chain(extrapolated) {
         if own <= 0.0 {
@@ -86,6 +89,11 @@ mod tests {
                 (mean + deviation * (sum - 6.0)) as f32
             })
             .collect()
+    }
+
+    #[test]
+    fn the_matching_distance_is_the_default_threshold() {
+        assert!((faces::similarity(MATCHING) - faces::MATCH_SIMILARITY).abs() < 1e-3);
     }
 
     #[test]
