@@ -36,6 +36,10 @@ const RECIPE: [&[u8]; 11] = [
     std::env::consts::ARCH.as_bytes(),
 ];
 
+/// The version of SFace as it was converted until November 2026, with the operator `PRelu`. Its numbers are the same up to
+/// 2 in a million, so faces that were known by it stay known.
+const SFACE_WITH_PRELU: &str = "26e2c12231ce";
+
 pub(crate) fn run(out: &Path) -> Result<()> {
     let start = Instant::now();
     let recipe = recipe();
@@ -95,6 +99,7 @@ fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
             name: name.to_owned(),
             file: file.to_owned(),
             sha256: hex::encode(Sha256::digest(bytes)),
+            same_as: (name == ModelName::SfaceEmbedding.as_str()).then(|| SFACE_WITH_PRELU.to_owned()),
             source: package.source.to_owned(),
             version: package.version.to_owned(),
             licence: package.licence.to_owned(),

@@ -180,8 +180,9 @@ impl Models {
         self.pool(name).metadata(key)
     }
 
-    /// A short name for the weights: the first 12 hexadecimal digits of the file's SHA-256. It is stored with
-    /// a model's results, so that results of different weights are never compared.
+    /// A short name for the weights: the first 12 hexadecimal digits of the file's SHA-256, or of an earlier file's that
+    /// computes the same ([`ManifestEntry::same_as`]). It is stored with a model's results, so that results of different
+    /// weights are never compared.
     #[must_use]
     pub fn version(&self, name: ModelName) -> &str {
         self.pool(name).version()

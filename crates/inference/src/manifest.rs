@@ -35,6 +35,10 @@ pub struct ManifestEntry {
     pub file: String,
     /// SHA-256 of the file, hexadecimal.
     pub sha256: String,
+    /// The version of an earlier file that computes the same numbers, apart from rounding: of the same weights, written
+    /// in another way. Absent if there was none, or if results of both must not be compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
     /// The package it came from.
     pub source: String,
     /// That package's version.
@@ -47,8 +51,12 @@ pub struct ManifestEntry {
 #[derive(Debug, Clone)]
 pub(crate) struct CheckedFile {
     pub(crate) path: PathBuf,
-    pub(crate) sha256: String,
+    /// The first [`VERSION_DIGITS`] digits of its SHA-256, or of that of the file that it is the same as.
+    pub(crate) version: String,
 }
+
+/// The number of hexadecimal digits by which results name the weights.
+pub(crate) const VERSION_DIGITS: usize = 12;
 
 impl Manifest {
     /// Reads the manifest of a models' folder.
@@ -89,11 +97,14 @@ impl Manifest {
         // The loader would search for a bare name among system libraries, so the path is made absolute.
         let path = std::path::absolute(dir.join(&entry.file)).map_err(|_| missing())?;
         let sha256 = sha256_of(&path).map_err(|_| missing())?;
-        if sha256 == entry.sha256 {
-            Ok(CheckedFile { path, sha256 })
-        } else {
-            Err(ModelError::Changed { path })
+        if sha256 != entry.sha256 {
+            return Err(ModelError::Changed { path });
         }
+        let version = match &entry.same_as {
+            Some(version) => version.clone(),
+            None => sha256[..VERSION_DIGITS].to_owned(),
+        };
+        Ok(CheckedFile { path, version })
     }
 }
 

@@ -58,7 +58,7 @@ impl Pool {
     }
 
     pub(crate) fn version(&self) -> &str {
-        &self.file.sha256[..12]
+        &self.file.version
     }
 
     pub(crate) fn run(&self, input: Input<'_>) -> Result<Vec<Tensor>, ModelError> {

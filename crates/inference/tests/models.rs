@@ -155,6 +155,29 @@ fn the_recogniser_brings_its_alphabet_and_every_model_its_version() {
     }
 }
 
+/// Faces that are known by SFace's earlier file must stay known.
+#[test]
+fn a_file_that_computes_the_same_numbers_keeps_their_version() {
+    let models = models();
+    assert_eq!(models.version(ModelName::SfaceEmbedding), "26e2c12231ce");
+    let folder = inference::find_models_dir(None).unwrap();
+    let manifest = Manifest::read(&folder).unwrap();
+    let entry = |name: ModelName| {
+        let named = |entry: &&ManifestEntry| entry.name == name.as_str();
+        manifest.files.iter().find(named).unwrap()
+    };
+    assert!(
+        !entry(ModelName::SfaceEmbedding)
+            .sha256
+            .starts_with("26e2c12231ce")
+    );
+    let mesh = entry(ModelName::FaceMesh);
+    assert_eq!(
+        (models.version(ModelName::FaceMesh), &mesh.same_as),
+        (&mesh.sha256[..12], &None)
+    );
+}
+
 #[test]
 fn what_is_missing_or_changed_is_named_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
@@ -175,6 +198,7 @@ fn what_is_missing_or_changed_is_named_with_the_way_out() {
         name: RUNTIME.to_owned(),
         file: "library".to_owned(),
         sha256: "00".repeat(32),
+        same_as: None,
         source: String::new(),
         version: String::new(),
         licence: String::new(),

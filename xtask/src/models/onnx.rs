@@ -91,6 +91,21 @@ impl Graph {
         output
     }
 
+    /// A ReLU with a slope per channel on its negative side. `PRelu` itself has no kernel for the layout in which the
+    /// runtime keeps convolutions, so it is slow and has every tensor brought into another order twice. Two depthwise
+    /// convolutions compute the same: `x + (1 − slope) · relu(−x)`.
+    pub(crate) fn parametric_relu(&mut self, value: &str, slopes: &[f32]) -> String {
+        let shape = [slopes.len(), 1, 1, 1];
+        let per_channel = [("group", Attribute::Int(slopes.len() as i64))];
+        let minus = self.floats(&shape, &vec![-1.0; slopes.len()]);
+        let rest: Vec<f32> = slopes.iter().map(|slope| 1.0 - slope).collect();
+        let rest = self.floats(&shape, &rest);
+        let negative = self.node("Conv", &[value, &minus], &per_channel);
+        let negative = self.node("Relu", &[&negative], &[]);
+        let correction = self.node("Conv", &[&negative, &rest], &per_channel);
+        self.node("Add", &[&correction, value], &[])
+    }
+
     /// The whole file: IR version 8, operator set 13.
     pub(crate) fn finish(self) -> Vec<u8> {
         let mut model = Message::default();

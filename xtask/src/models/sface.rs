@@ -11,15 +11,7 @@ use prost::Message;
 use super::onnx::{Attribute, Graph};
 
 /// The layers that are copied as they are.
-const COPIED: [&str; 7] = [
-    "Sub",
-    "Mul",
-    "Conv",
-    "BatchNormalization",
-    "PRelu",
-    "Flatten",
-    "Gemm",
-];
+const COPIED: [&str; 6] = ["Sub", "Mul", "Conv", "BatchNormalization", "Flatten", "Gemm"];
 /// Attributes that only matter in training.
 const TRAINING: &str = "momentum";
 
@@ -94,6 +86,13 @@ impl<'a> Net<'a> {
             "Dropout" => {
                 let input = node.input.first().context("it has no input")?;
                 let value = self.value(input)?;
+                self.values.insert(output, value.clone());
+                return Ok(Some(value));
+            }
+            "PRelu" => {
+                let [input, slopes] = two(&node.input)?;
+                let (input, slopes) = (self.value(input)?, self.stored(slopes)?.floats()?);
+                let value = self.graph.parametric_relu(&input, &slopes);
                 self.values.insert(output, value.clone());
                 return Ok(Some(value));
             }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{
     onnx::{Attribute, Graph},
-    weights::{Group, Weights},
+    weights::{Group, Weight, Weights},
 };
 
 /// Converts BlazeFace. Its four outputs are joined into one table as in `human`: the fine grid's anchors
@@ -151,7 +151,10 @@ impl Converter {
             }
             "Pad" => {
                 let value = self.value(input(0)?)?;
-                let [n, h, w, c] = <[_; 4]>::try_from(self.integers(input(1)?)?.as_chunks::<2>().0)?;
+                let [n, h, w, mut c] = <[_; 4]>::try_from(self.integers(input(1)?)?.as_chunks::<2>().0)?;
+                // Both graphs pad channels to double their number only, by as many zeros as there are channels.
+                let channels = usize::try_from(c[1])?;
+                c[1] -= (widened(channels) - channels) as i64;
                 let pads = self
                     .graph
                     .integers(&[n[0], c[0], h[0], w[0], n[1], c[1], h[1], w[1]]);
@@ -186,7 +189,10 @@ impl Converter {
             "Mul" => "Mul",
             "Maximum" => "Max",
             "Minimum" => "Min",
-            "Prelu" => "PRelu",
+            "Prelu" => {
+                let value = self.value(input(0)?)?;
+                return self.parametric_relu(&value, input(1)?);
+            }
             "Relu" => "Relu",
             "Sigmoid" => "Sigmoid",
             other => bail!("unknown operator {other}"),
@@ -205,21 +211,24 @@ impl Converter {
         let mut value = self.convolution(node, false)?;
         let mut others = node.input[2..].iter();
         for operation in node.fused_operations()? {
-            let operator = match operation {
-                // Texts in these files are Base64: "BiasAdd", "Prelu", "Relu".
-                "Qmlhc0FkZA==" => "Add",
-                "UHJlbHU=" => "PRelu",
-                "UmVsdQ==" => "Relu",
+            let mut other = || others.next().context("a fused operation without its input");
+            // Texts in these files are Base64: "BiasAdd", "Prelu", "Relu".
+            value = match operation {
+                "Qmlhc0FkZA==" => {
+                    let bias = self.value(other()?)?;
+                    self.graph.node("Add", &[&value, &bias], &[])
+                }
+                "UHJlbHU=" => self.parametric_relu(&value, other()?)?,
+                "UmVsdQ==" => self.graph.node("Relu", &[&value], &[]),
                 other => bail!("unknown fused operation {other}"),
-            };
-            value = if operator == "Relu" {
-                self.graph.node(operator, &[&value], &[])
-            } else {
-                let other = self.value(others.next().context("a fused operation without its input")?)?;
-                self.graph.node(operator, &[&value, &other], &[])
             };
         }
         Ok(value)
+    }
+
+    fn parametric_relu(&mut self, value: &str, slopes: &str) -> Result<String> {
+        let slopes = self.weights.get(slopes)?;
+        Ok(self.graph.parametric_relu(value, &slopes.values))
     }
 
     fn convolution(&mut self, node: &Node, depthwise: bool) -> Result<String> {
@@ -233,9 +242,15 @@ impl Converter {
         let mut filters = filters.permuted(if depthwise { [2, 3, 0, 1] } else { [3, 2, 0, 1] })?;
         let mut groups = 1;
         if depthwise {
-            groups = filters.shape[0];
-            filters.shape = vec![groups * filters.shape[1], 1, filters.shape[2], filters.shape[3]];
+            groups = widened(filters.shape[0]);
+            filters.shape = vec![
+                filters.shape[0] * filters.shape[1],
+                1,
+                filters.shape[2],
+                filters.shape[3],
+            ];
         }
+        let filters = with_widened_channels(&filters);
         let filters = self.graph.floats(&filters.shape, &filters.values);
         let attributes = [
             ("strides", Attribute::Ints(&node.of_height_and_width("strides")?)),
@@ -259,12 +274,12 @@ impl Converter {
             "a constant of shape {:?}",
             weight.shape
         );
-        let shape = if weight.shape.is_empty() {
-            vec![]
-        } else {
-            vec![channels, 1, 1]
-        };
-        Ok(self.graph.floats(&shape, &weight.values))
+        if weight.shape.is_empty() {
+            return Ok(self.graph.floats(&[], &weight.values));
+        }
+        let mut values = weight.values.clone();
+        values.resize(widened(channels), 0.0);
+        Ok(self.graph.floats(&[values.len(), 1, 1], &values))
     }
 
     fn integers(&self, name: &str) -> Result<Vec<i64>> {
@@ -275,6 +290,36 @@ impl Converter {
             .iter()
             .map(|&value| value as i64)
             .collect())
+    }
+}
+
+/// The number of channels in the new graph. The runtime is fast where channels fill blocks of 8 or 16, which BlazeFace's
+/// 24 do not on every machine, so eight more are added. They are always zero, and their weights too.
+fn widened(channels: usize) -> usize {
+    if channels == 24 { 32 } else { channels }
+}
+
+/// Filters (out, in, height, width) with zeros for the channels that are added.
+fn with_widened_channels(filters: &Weight) -> Weight {
+    let [outputs, inputs, size] = [
+        filters.shape[0],
+        filters.shape[1],
+        filters.shape[2] * filters.shape[3],
+    ];
+    let mut values = Vec::with_capacity(widened(outputs) * widened(inputs) * size);
+    for filter in filters.values.chunks_exact(inputs * size) {
+        values.extend_from_slice(filter);
+        values.resize(values.len() + (widened(inputs) - inputs) * size, 0.0);
+    }
+    values.resize(widened(outputs) * widened(inputs) * size, 0.0);
+    Weight {
+        shape: vec![
+            widened(outputs),
+            widened(inputs),
+            filters.shape[2],
+            filters.shape[3],
+        ],
+        values,
     }
 }
 
@@ -314,5 +359,46 @@ impl Node {
             .iter()
             .map(|name| name.as_str().context("not a name"))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_that_are_added_are_zero() {
+        for (shape, expected) in [
+            ([24, 3, 1, 2], [32, 3, 1, 2]),
+            ([24, 24, 1, 1], [32, 32, 1, 1]),
+            ([48, 24, 1, 1], [48, 32, 1, 1]),
+            ([24, 1, 3, 3], [32, 1, 3, 3]),
+            ([6, 96, 1, 1], [6, 96, 1, 1]),
+        ] {
+            let length = shape.iter().product::<usize>();
+            let filters = Weight {
+                shape: shape.to_vec(),
+                values: (1..=length).map(|value| value as f32).collect(),
+            };
+            let wide = with_widened_channels(&filters);
+            assert_eq!(wide.shape, expected);
+            assert_eq!(wide.values.len(), expected.iter().product::<usize>());
+            let kept: Vec<f32> = wide
+                .values
+                .iter()
+                .copied()
+                .filter(|&value| value != 0.0)
+                .collect();
+            assert_eq!(kept, filters.values, "{shape:?}: in the same order");
+            let size = shape[2] * shape[3];
+            for (at, &value) in wide.values.iter().enumerate() {
+                let (output, input) = (at / size / expected[1], at / size % expected[1]);
+                assert_eq!(
+                    value != 0.0,
+                    output < shape[0] && input < shape[1],
+                    "{shape:?} at {at}"
+                );
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use ort::environment::Environment;
 
 use super::folder::ModelFiles;
 use super::{Calibration, Declaration, EmbedderCalibration, ModelKind, OwnModelError};
-use crate::manifest::CheckedFile;
+use crate::manifest::{CheckedFile, VERSION_DIGITS};
 use crate::pool::Pool;
 use crate::{Input, Layout, ModelError, Tensor};
 
@@ -29,7 +29,7 @@ impl OwnModel {
         let bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         let file = CheckedFile {
             path,
-            sha256: files.declaration.sha256.clone(),
+            version: files.declaration.sha256[..VERSION_DIGITS].to_owned(),
         };
         let pool = Pool::new(
             environment,
