@@ -173,21 +173,27 @@ pub(crate) fn cues(picture: &Picture, face: &Face) -> Option<Cues> {
         clipped(left + width, picture.width),
         clipped(top + height, picture.height),
     ];
-    let inside = picture.crop(region[0], region[1], region[2] - region[0], region[3] - region[1])?;
-    let whole = [0, 0, inside.width, inside.height];
-    let luma = peak(&mean_power(&inside.luma(), whole, PATCHES)?);
-    let chroma = peak(&mean_power(&red_minus_green(&inside), whole, PATCHES)?);
-    let spread = |p: &[u8]| {
-        p.iter()
-            .max()
-            .zip(p.iter().min())
-            .map_or(0.0, |(high, low)| f32::from(high - low))
-    };
-    let colour = inside.pixels.chunks_exact(3).map(spread).sum::<f32>() / (inside.pixels.len() / 3) as f32;
+    let luma = peak(&mean_power(picture, region, PATCHES, Picture::luma)?);
+    let chroma = peak(&mean_power(picture, region, PATCHES, red_minus_green)?);
     Some(Cues {
         pattern: luma.max(chroma),
-        colour,
+        colour: colour(picture, region),
     })
+}
+
+/// The mean difference between a pixel's largest and smallest channel in a region that is not empty.
+fn colour(picture: &Picture, [left, top, right, bottom]: [u32; 4]) -> f32 {
+    let spread = |[red, green, blue]: [u8; 3]| {
+        let (high, low) = (red.max(green).max(blue), red.min(green).min(blue));
+        u64::from(high - low)
+    };
+    let columns = left as usize * 3..right as usize * 3;
+    let of_row = |y| {
+        let (pixels, _) = picture.row(y)[columns.clone()].as_chunks::<3>();
+        pixels.iter().copied().map(spread).sum::<u64>()
+    };
+    let total: u64 = (top..bottom).map(of_row).sum();
+    total as f32 / ((right - left) as f32 * (bottom - top) as f32)
 }
 
 /// Red minus green as a plane, in which a screen's sub-pixels are visible on smooth skin.

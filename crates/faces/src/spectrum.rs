@@ -4,7 +4,7 @@
 use std::f32::consts::PI;
 use std::sync::LazyLock;
 
-use imaging::Luma;
+use imaging::{Luma, Picture};
 
 /// Side of a patch in pixels.
 pub(crate) const PATCH: usize = 128;
@@ -27,22 +27,40 @@ static TURNS: LazyLock<[(f32, f32); PATCH]> = LazyLock::new(|| {
 
 /// The mean power spectrum of patches that cover a region, or `None` if no patch fits.
 ///
-/// `region` is left, top, right, bottom. At most `most` × `most` patches are used, evenly spread.
-pub(crate) fn mean_power(plane: &Luma, region: [u32; 4], most: usize) -> Option<Vec<f32>> {
+/// `region` is left, top, right, bottom. At most `most` × `most` patches are used, evenly spread. `plane` makes a plane of
+/// the same size of a patch.
+pub(crate) fn mean_power(
+    picture: &Picture,
+    region: [u32; 4],
+    most: usize,
+    plane: impl Fn(&Picture) -> Luma,
+) -> Option<Vec<f32>> {
     let [left, top, right, bottom] = region;
     let (columns, rows) = (
-        starts(left, right.min(plane.width), most),
-        starts(top, bottom.min(plane.height), most),
+        starts(left, right.min(picture.width), most),
+        starts(top, bottom.min(picture.height), most),
     );
-    let mut total = vec![0.0; PATCH * PATCH];
-    for &y in &rows {
-        for &x in &columns {
-            let power = power(plane, x, y);
-            total.iter_mut().zip(power).for_each(|(sum, value)| *sum += value);
-        }
+    let places = rows.iter().flat_map(|&y| columns.iter().map(move |&x| (x, y)));
+    let side = PATCH as u32;
+    let patches: Vec<Luma> = places
+        .filter_map(|(x, y)| picture.crop(x, y, side, side))
+        .map(|patch| plane(&patch))
+        .collect();
+    if patches.is_empty() {
+        return None;
     }
-    let count = rows.len() * columns.len();
-    (count > 0).then(|| total.into_iter().map(|sum| sum / count as f32).collect())
+    let mut total = vec![0.0; PATCH * PATCH];
+    for pair in patches.chunks(2) {
+        let power = joint_power(&pair[0], pair.get(1));
+        total.iter_mut().zip(power).for_each(|(sum, value)| *sum += value);
+    }
+    let count = 2.0 * patches.len() as f32;
+    let opposite = |at: usize| (PATCH - at) % PATCH;
+    let mean = (0..PATCH * PATCH).map(|at| {
+        let (u, v) = (at % PATCH, at / PATCH);
+        (total[at] + total[opposite(v) * PATCH + opposite(u)]) / count
+    });
+    Some(mean.collect())
 }
 
 /// The first pixels of the patches between two borders.
@@ -118,20 +136,15 @@ fn on_jpeg_grid(u: usize, v: usize) -> bool {
     u <= 2 || v <= 2 || (near(u) && near(v))
 }
 
-/// The power spectrum of one patch, after removing the mean and applying a Hann window.
-fn power(plane: &Luma, left: u32, top: u32) -> Vec<f32> {
-    let mut real = Vec::with_capacity(PATCH * PATCH);
-    for y in 0..PATCH {
-        let row = &plane.row(top + y as u32)[left as usize..][..PATCH];
-        real.extend(row.iter().map(|&value| f32::from(value)));
-    }
-    let mean = real.iter().sum::<f32>() / (PATCH * PATCH) as f32;
-    for (row, down) in real.chunks_exact_mut(PATCH).zip(&*HANN) {
-        for (value, across) in row.iter_mut().zip(&*HANN) {
-            *value = (*value - mean) * across * down;
-        }
-    }
-    let mut imaginary = vec![0.0; PATCH * PATCH];
+/// The power of one transform of two patches, after removing the mean and applying a Hann window: the first is its real
+/// part, the second its imaginary part. The mean of a frequency's power and of the opposite frequency's is half of the sum
+/// of both patches' powers. Without a second patch it is the power of the first, which is the same at both frequencies.
+fn joint_power(first: &Luma, second: Option<&Luma>) -> Vec<f32> {
+    let mut real = windowed(first);
+    let mut imaginary = match second {
+        Some(second) => windowed(second),
+        None => vec![0.0; PATCH * PATCH],
+    };
     for _ in 0..2 {
         for (re, im) in real
             .chunks_exact_mut(PATCH)
@@ -146,6 +159,18 @@ fn power(plane: &Luma, left: u32, top: u32) -> Vec<f32> {
         .zip(&imaginary)
         .map(|(re, im)| re * re + im * im)
         .collect()
+}
+
+/// A patch without its mean, under the Hann window.
+fn windowed(patch: &Luma) -> Vec<f32> {
+    let mut values: Vec<f32> = patch.pixels.iter().map(|&value| f32::from(value)).collect();
+    let mean = values.iter().sum::<f32>() / (PATCH * PATCH) as f32;
+    for (row, down) in values.chunks_exact_mut(PATCH).zip(&*HANN) {
+        for (value, across) in row.iter_mut().zip(&*HANN) {
+            *value = (*value - mean) * across * down;
+        }
+    }
+    values
 }
 
 fn transpose(square: &mut [f32]) {
@@ -205,15 +230,11 @@ mod tests {
         }
     }
 
-    fn picture(value: impl Fn(f32, f32) -> f32) -> Luma {
+    fn picture(value: impl Fn(f32, f32) -> f32) -> Picture {
         let mut random = noise(5);
-        let pixels =
-            (0..256 * 256).map(|i| (value((i % 256) as f32, (i / 256) as f32) + 12.0 * random()) as u8);
-        Luma {
-            width: 256,
-            height: 256,
-            pixels: pixels.collect(),
-        }
+        let pixels = (0..256 * 256)
+            .flat_map(|i| [(value((i % 256) as f32, (i / 256) as f32) + 12.0 * random()) as u8; 3]);
+        Picture::new(256, 256, pixels.collect()).expect("the right size")
     }
 
     #[test]
@@ -231,8 +252,34 @@ mod tests {
     }
 
     #[test]
+    fn two_patches_in_one_transform_give_the_mean_of_both() {
+        let plane = picture(|x, y| 120.0 + 30.0 * (x / 9.0).sin() + 20.0 * (y * y / 700.0).cos());
+        let of = |left: u32| {
+            let right = left + PATCH as u32;
+            mean_power(&plane, [left, 0, right, PATCH as u32], 1, Picture::luma).expect("one patch")
+        };
+        let (first, second) = (of(0), of(128));
+        let both = mean_power(&plane, [0, 0, 256, PATCH as u32], 2, Picture::luma).expect("two patches");
+        let largest = both.iter().copied().fold(0.0, f32::max);
+        for (at, value) in both.iter().enumerate() {
+            let expected = f32::midpoint(first[at], second[at]);
+            assert!(
+                (value - expected).abs() < 1e-5 * largest,
+                "{at}: {value}, not {expected}"
+            );
+        }
+        let differs = first
+            .iter()
+            .zip(&second)
+            .any(|(a, b)| (a - b).abs() > 1e-3 * largest);
+        assert!(differs, "two patches that differ");
+    }
+
+    #[test]
     fn a_periodic_pattern_stands_out_and_plain_or_blocky_pictures_do_not() {
-        let measure = |picture: &Luma| peak(&mean_power(picture, [0, 0, 256, 256], 4).expect("patches fit"));
+        let measure = |picture: &Picture| {
+            peak(&mean_power(picture, [0, 0, 256, 256], 4, Picture::luma).expect("patches fit"))
+        };
         let plain = measure(&picture(|x, y| {
             120.0 + 40.0 * (x / 60.0).sin() + 30.0 * (y / 45.0).cos()
         }));
@@ -246,10 +293,12 @@ mod tests {
 
     #[test]
     fn regions_without_room_have_no_spectrum() {
-        let picture = Luma::filled(200, 100, 9);
-        assert!(mean_power(&picture, [0, 0, 200, 100], 3).is_none());
-        assert!(mean_power(&Luma::filled(200, 200, 9), [100, 0, 200, 200], 3).is_none());
-        assert!(mean_power(&Luma::filled(200, 200, 9), [0, 0, 9999, 9999], 3).is_some());
+        let fits = |(width, height): (u32, u32), region| {
+            mean_power(&Picture::filled(width, height, [9; 3]), region, 3, Picture::luma).is_some()
+        };
+        assert!(!fits((200, 100), [0, 0, 200, 100]));
+        assert!(!fits((200, 200), [100, 0, 200, 200]));
+        assert!(fits((200, 200), [0, 0, 9999, 9999]));
         assert_eq!(starts(10, 10 + PATCH as u32, 4), [10]);
     }
 }
