@@ -11,15 +11,15 @@ const FILE_MS = 15 * 60_000;
 const words = process.argv.slice(2);
 const files = (await readdir(folder)).filter((file) => file.endsWith(".test.mjs") && (!words.length || words.some((word) => file.includes(word))));
 
-/** They show films to a camera in real time, and the server measures when a person reacts, so they run alone. */
+/** The server measures when the person of these films reacts, so the browsers of other files must not slow them. */
 const isTimed = (/** @type {string} */ file) => file.startsWith("liveness");
 
-for (const [some, concurrency] of /** @type {[string[], number][]} */ ([
+for (const [group, concurrency] of /** @type {[string[], number][]} */ ([
   [files.filter(isTimed), 1],
   [files.filter((file) => !isTimed(file)), 3],
 ])) {
-  if (!some.length) continue;
-  const stream = run({ files: some.sort().map((file) => folder + file), concurrency, timeout: FILE_MS });
+  if (!group.length) continue;
+  const stream = run({ files: group.sort().map((file) => folder + file), concurrency, timeout: FILE_MS });
   stream.on("test:fail", () => (process.exitCode = 1));
   const report = /** @type {AsyncIterable<string>} */ (/** @type {unknown} */ (stream.compose(tap)));
   for await (const text of report) process.stdout.write(text);

@@ -152,7 +152,7 @@ impl Converter {
             "Pad" => {
                 let value = self.value(input(0)?)?;
                 let [n, h, w, mut c] = <[_; 4]>::try_from(self.integers(input(1)?)?.as_chunks::<2>().0)?;
-                // Both graphs pad channels to double their number only, by as many zeros as there are channels.
+                // Channels are padded only to double them, so as many are added as there were.
                 let channels = usize::try_from(c[1])?;
                 c[1] -= (widened(channels) - channels) as i64;
                 let pads = self
