@@ -46,19 +46,27 @@ async function toEnd({ page, me }) {
   }
 }
 
+/** What the server measured, for a test that fails. */
+const measured = () =>
+  server
+    .log()
+    .split("\n")
+    .filter((line) => line.includes("a challenge ended"))
+    .join("\n");
+
 test("a person who turns, nods and reflects the colours passes", async () => {
   const arrived = await arrive({ liveness: true }, {});
   // On a slow machine the person may seem to jump; people have three tries for such things.
   while ((await toEnd(arrived)) === "selfie-stopped") await arrived.me.button("page.retry").click();
-  assert.equal(await arrived.page.locator("h1").innerText(), t("outcome.approved.title"));
-  assert.equal((await stateOf(arrived.page)).status, "success");
+  assert.equal(await arrived.page.locator("h1").innerText(), t("outcome.approved.title"), measured());
+  assert.equal((await stateOf(arrived.page)).status, "success", measured());
   await arrived.watched.close(server);
 });
 
 test("a short film is enough for a live selfie", async () => {
   const arrived = await arrive({ selfie: false, liveSelfie: true }, {});
   await toEnd(arrived);
-  assert.equal((await stateOf(arrived.page)).status, "success");
+  assert.equal((await stateOf(arrived.page)).status, "success", measured());
   await arrived.watched.close(server);
 });
 

@@ -299,6 +299,17 @@ fn settle(challenge: &mut Challenge, state: &State) -> Result<(), Problem> {
         End::Void(_) => "void",
     };
     metrics::counter!("bonafide_challenges_total", "kind" => kind, "end" => outcome).increment(1);
+    let report = state.run.report();
+    tracing::debug!(
+        ?end,
+        moves = ?report.moves,
+        flashes = ?report.flashes,
+        frames = report.frames,
+        took_ms = report.took_ms,
+        repeats = report.repeats,
+        signals = ?report.signals,
+        "a challenge ended"
+    );
     let mut ended = state.ended();
     challenge.state = match end {
         End::Passed => ChallengeState::Passed,

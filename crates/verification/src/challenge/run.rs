@@ -130,7 +130,6 @@ pub struct Run {
     /// The face was compared since the points are followed.
     is_compared: bool,
     first_flash: u16,
-    flash_frames: u32,
     flashes: Vec<FlashSample>,
     attempted: Attempted,
     before: Option<(i64, f32, f32)>,
@@ -177,7 +176,6 @@ impl Run {
             reference_along: None,
             is_compared: false,
             first_flash: 0,
-            flash_frames: 0,
             flashes: Vec::new(),
             attempted: Attempted::default(),
             before: None,
@@ -533,7 +531,6 @@ impl Run {
                 Some(colours) => {
                     self.plan.colours = colours;
                     self.flashes.clear();
-                    self.flash_frames = 0;
                     self.enter(Stage::Flash(0), at_ms);
                     self.first_flash = self.instruction;
                 }

@@ -17,8 +17,9 @@ const BURST_MS: i64 = 1_000;
 const ASSISTED_MS: i64 = 2_000;
 /// A person has so long to be seen well, in ms.
 const MOST_LOOKING_MS: i64 = 60_000;
-/// A colour is shown in at least so many frames, and so long after it was sent, in ms.
-const FLASH_FRAMES: u32 = 1;
+/// A colour is shown in at least one frame, and so long after it was sent, in ms. However few frames a busy server or
+/// phone measures, the whole code is seen in this many.
+const CODE_FRAMES: usize = 21;
 const FLASH_MS: i64 = 200;
 /// The reaction to an instruction, in ms.
 const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
@@ -128,12 +129,11 @@ impl Run {
         if shown != Some(index) {
             return;
         }
-        self.flash_frames += 1;
         let shown_for = self.issued_ms.map_or(0, |issued| frame.at_ms - issued);
-        if self.flash_frames < FLASH_FRAMES || shown_for < FLASH_MS {
+        let least = (CODE_FRAMES * (index + 1)).div_ceil(self.plan.colours.len());
+        if self.flashes.len() < least || shown_for < FLASH_MS {
             return;
         }
-        self.flash_frames = 0;
         if index + 1 < self.plan.colours.len() {
             return self.enter(Stage::Flash(index + 1), frame.at_ms);
         }

@@ -252,6 +252,17 @@ fn a_person_who_follows_passes_within_seconds() {
     assert!(took[199] <= 20_000, "longest {} ms", took[199]);
 }
 
+/// A busy server or phone measures fewer frames a second.
+#[test]
+fn a_person_whose_frames_are_few_shows_the_colours_long_enough() {
+    for seed in 0..200 {
+        for rate in [8, 10] {
+            let (end, run) = play(Kind::Turns, seed, &Behaviour { rate, ..HONEST });
+            assert_eq!(end, Some(End::Passed), "{seed}, {rate}: {:?}", run.report());
+        }
+    }
+}
+
 /// What counts is the depth since the head looked straight ahead, not since it was on its way there.
 #[test]
 fn two_turns_to_one_side_show_the_same_depth() {
