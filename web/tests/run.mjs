@@ -11,16 +11,7 @@ const FILE_MS = 15 * 60_000;
 const words = process.argv.slice(2);
 const files = (await readdir(folder)).filter((file) => file.endsWith(".test.mjs") && (!words.length || words.some((word) => file.includes(word))));
 
-/** The server measures when the person of these films reacts, so the browsers of other files must not slow them. */
-const isTimed = (/** @type {string} */ file) => file.startsWith("liveness");
-
-for (const [group, concurrency] of /** @type {[string[], number][]} */ ([
-  [files.filter(isTimed), 1],
-  [files.filter((file) => !isTimed(file)), 3],
-])) {
-  if (!group.length) continue;
-  const stream = run({ files: group.sort().map((file) => folder + file), concurrency, timeout: FILE_MS });
-  stream.on("test:fail", () => (process.exitCode = 1));
-  const report = /** @type {AsyncIterable<string>} */ (/** @type {unknown} */ (stream.compose(tap)));
-  for await (const text of report) process.stdout.write(text);
-}
+const stream = run({ files: files.sort().map((file) => folder + file), concurrency: 3, timeout: FILE_MS });
+stream.on("test:fail", () => (process.exitCode = 1));
+const report = /** @type {AsyncIterable<string>} */ (/** @type {unknown} */ (stream.compose(tap)));
+for await (const text of report) process.stdout.write(text);
