@@ -106,6 +106,8 @@ export async function startServer(more = [], port = 0) {
     ...as(demo.merchantId, demo),
     as,
     data,
+    /** Of the process. */
+    pid: child.pid ?? 0,
     cli,
     /** The server's complete output. */
     log: () => log,

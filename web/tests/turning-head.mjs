@@ -15,7 +15,7 @@ import { root } from "./server.mjs";
  */
 
 /** The views of the head: degrees and data URL. */
-async function views() {
+export async function views() {
   const folder = join(root, "specimens");
   const names = (await readdir(folder)).filter((name) => /^head-(yaw|pitch)-.*\.jpg$/.test(name));
   if (names.length === 0) throw new Error("no views of a head: run `make specimens`");
@@ -27,10 +27,49 @@ async function views() {
   );
 }
 
-/** Replaces the page's camera by the head. Runs in the page. */
+/** What the camera sees. @typedef {{image: HTMLImageElement, shift: [number, number], colour: string, noise: boolean}} View */
+
 /* c8 ignore start */
+/**
+ * Draws a view of the head, 360 × 480. Runs in the page.
+ * @param {CanvasRenderingContext2D} context @param {CanvasRenderingContext2D} light of the same size, to work on @param {View} view
+ */
+export function paintHead(context, light, { image, shift: [dx, dy], colour, noise }) {
+  const { canvas } = context;
+  context.drawImage(image, dx - 3, dy - 3, 366, 486);
+  if (colour) {
+    light.globalCompositeOperation = "copy";
+    light.filter = "blur(14px)";
+    light.fillStyle = "#000";
+    light.fillRect(0, 0, 360, 480);
+    light.globalCompositeOperation = "source-over";
+    light.beginPath();
+    light.ellipse(180, 235, 85, 120, 0, 0, 7);
+    light.fillStyle = "#fff";
+    light.fill();
+    light.filter = "none";
+    light.globalCompositeOperation = "multiply";
+    light.drawImage(canvas, 0, 0);
+    light.fillStyle = colour;
+    light.fillRect(0, 0, 360, 480);
+    context.globalCompositeOperation = "lighter";
+    context.globalAlpha = 0.22;
+    context.drawImage(light.canvas, 0, 0);
+    context.globalAlpha = 1;
+    context.globalCompositeOperation = "source-over";
+  }
+  if (noise) {
+    for (let i = 0; i < 60; i += 1) {
+      context.fillStyle = `rgb(${Math.random() < 0.5 ? "0 0 0" : "255 255 255"} / 0.05)`;
+      context.fillRect(Math.random() * 360, Math.random() * 480, 3, 3);
+    }
+  }
+}
+
+/** Replaces the page's camera by the head. Runs in the page. */
 function install(/** @type {{shots: {axis: string, degrees: number, url: string}[], behaviour: Behaviour}} */ { shots, behaviour }) {
   const { does = "follow", reaction = 500, speed = 55 } = behaviour;
+  const paint = /** @type {{paintHead: typeof paintHead}} */ (/** @type {unknown} */ (globalThis)).paintHead;
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [360, 480];
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
@@ -82,38 +121,10 @@ function install(/** @type {{shots: {axis: string, degrees: number, url: string}
       .reduce((best, shot) => (Math.abs(shot.degrees - angle) < Math.abs(best.degrees - angle) ? shot : best));
     if (nearest.image.complete && nearest.image.naturalWidth > 0) {
       // A hand never holds a phone still.
-      const [dx, dy] = does === "still" ? [0, 0] : [1.2 * Math.sin(now / 400), 0.9 * Math.cos(now / 300)];
-      context.drawImage(nearest.image, dx - 3, dy - 3, 366, 486);
+      const shift = /** @type {[number, number]} */ (does === "still" ? [0, 0] : [1.2 * Math.sin(now / 400), 0.9 * Math.cos(now / 300)]);
       const shown = /** @type {HTMLElement|null} */ (screen)?.hasAttribute("data-flash") ? /** @type {HTMLElement} */ (screen).style.getPropertyValue("--flash") : "";
       const colour = does === "other-light" ? colours[Math.floor(now / 450) * 5 % 6] : does === "still" || does === "loop" ? "" : shown;
-      if (colour) {
-        light.globalCompositeOperation = "copy";
-        light.filter = "blur(14px)";
-        light.fillStyle = "#000";
-        light.fillRect(0, 0, 360, 480);
-        light.globalCompositeOperation = "source-over";
-        light.beginPath();
-        light.ellipse(180, 235, 85, 120, 0, 0, 7);
-        light.fillStyle = "#fff";
-        light.fill();
-        light.filter = "none";
-        light.globalCompositeOperation = "multiply";
-        light.drawImage(canvas, 0, 0);
-        light.fillStyle = colour;
-        light.fillRect(0, 0, 360, 480);
-        context.globalCompositeOperation = "lighter";
-        context.globalAlpha = 0.22;
-        context.drawImage(lit, 0, 0);
-        context.globalAlpha = 1;
-        context.globalCompositeOperation = "source-over";
-      }
-      // A camera's noise.
-      if (does !== "still") {
-        for (let i = 0; i < 60; i += 1) {
-          context.fillStyle = `rgb(${Math.random() < 0.5 ? "0 0 0" : "255 255 255"} / 0.05)`;
-          context.fillRect(Math.random() * 360, Math.random() * 480, 3, 3);
-        }
-      }
+      paint(context, light, { image: nearest.image, shift, colour: colour ?? "", noise: does !== "still" });
     }
     setTimeout(step, 25);
   }
@@ -128,5 +139,6 @@ function install(/** @type {{shots: {axis: string, degrees: number, url: string}
 
 /** Puts the head before the camera of every page of a visitor. @param {import("playwright-core").Page} page @param {Behaviour} behaviour */
 export async function before(page, behaviour) {
+  await page.addInitScript(`globalThis.paintHead = ${paintHead}`);
   await page.addInitScript(install, { shots: await views(), behaviour });
 }
