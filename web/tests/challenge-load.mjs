@@ -9,21 +9,14 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { runChallenge } from "../verify/capture/challenge.js";
+import { INTERVAL_MS } from "../verify/capture/film.js";
 import { MAX_JPEG_BYTES } from "../verify/capture/frames.js";
 import { startBrowser } from "./browser.mjs";
 import { documentsFlow, startServer } from "./server.mjs";
-import { paintHead, views } from "./turning-head.mjs";
+import { CHALLENGE_COLOURS, GOALS, paintHead, REACTION_MS, SPEED, views } from "./turning-head.mjs";
 
-/** Milliseconds from one frame to the next, as on the page. */
-const INTERVAL_MS = 72;
 /** Pictures of each view, so that no two frames in a row are the same. */
 const VARIANTS = 4;
-/** Until a person begins to move, in ms, and how fast, in degrees a second. */
-const REACTION_MS = 500;
-const SPEED = 55;
-const COLOURS = ["#ff5050", "#50ff50", "#5050ff", "#ffff50", "#ff50ff", "#50ffff"];
-/** Where each move leads. @type {Record<string, [string, number]>} */
-const GOALS = { turn_left: ["yaw", 26], turn_right: ["yaw", -26], nod_up: ["pitch", -16], nod_down: ["pitch", 16] };
 
 /** @typedef {{axis: string, degrees: number, colour: string, jpegs: Uint8Array[]}} Drawn */
 
@@ -35,7 +28,7 @@ async function draw() {
   /** @type {Drawn[]} */
   const drawn = [];
   for (const { axis, degrees, url } of await views()) {
-    for (const colour of axis === "yaw" && degrees === 0 ? ["", ...COLOURS] : [""]) {
+    for (const colour of axis === "yaw" && degrees === 0 ? ["", ...CHALLENGE_COLOURS] : [""]) {
       const jpegs = await page.evaluate(drawOne, { url, colour, variants: VARIANTS, most: MAX_JPEG_BYTES });
       drawn.push({ axis, degrees, colour, jpegs: jpegs.map((text) => new Uint8Array(Buffer.from(text, "base64"))) });
     }
@@ -84,7 +77,7 @@ function session(server, token) {
 /** One person, from the queue to the end. @param {import("./server.mjs").Server} server @param {Drawn[]} drawn @param {number} number */
 async function attempt(server, drawn, number) {
   const link = await server.link(await server.flow(documentsFlow({ liveness: true })), `load-${number}-${Date.now()}`);
-  const token = new URL(link).searchParams.get("token") ?? link.split("token=")[1];
+  const [, token] = link.split("token=");
   const exchanged = await session(server, "")("exchange", { token });
   const send = session(server, exchanged.access_token);
   const now = () => performance.now();
@@ -158,7 +151,7 @@ async function processorTime(root) {
 
 const counts = process.argv.slice(2).map(Number);
 const drawn = await draw();
-const server = await startServer(process.env.CHALLENGE_LOAD_ARGUMENTS?.split(" ") ?? []);
+const server = await startServer();
 try {
   // Starts the engine workers.
   await attempt(server, drawn, 0);

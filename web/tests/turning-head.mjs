@@ -14,6 +14,14 @@ import { root } from "./server.mjs";
  * @property {number} [speed] degrees a second
  */
 
+/** Until a person begins to move, in ms, and how fast, in degrees a second. */
+export const REACTION_MS = 500;
+export const SPEED = 55;
+/** The colours of the screen. */
+export const CHALLENGE_COLOURS = ["#ff5050", "#50ff50", "#5050ff", "#ffff50", "#ff50ff", "#50ffff"];
+/** Where each move leads: degrees about an axis. @type {Record<string, [string, number]>} */
+export const GOALS = { turn_left: ["yaw", 26], turn_right: ["yaw", -26], nod_up: ["pitch", -16], nod_down: ["pitch", 16] };
+
 /** The views of the head: degrees and data URL. */
 export async function views() {
   const folder = join(root, "specimens");
@@ -58,6 +66,7 @@ export function paintHead(context, light, { image, shift: [dx, dy], colour, nois
     context.globalAlpha = 1;
     context.globalCompositeOperation = "source-over";
   }
+  // A camera's noise.
   if (noise) {
     for (let i = 0; i < 60; i += 1) {
       context.fillStyle = `rgb(${Math.random() < 0.5 ? "0 0 0" : "255 255 255"} / 0.05)`;
@@ -67,8 +76,8 @@ export function paintHead(context, light, { image, shift: [dx, dy], colour, nois
 }
 
 /** Replaces the page's camera by the head. Runs in the page. */
-function install(/** @type {{shots: {axis: string, degrees: number, url: string}[], behaviour: Behaviour}} */ { shots, behaviour }) {
-  const { does = "follow", reaction = 500, speed = 55 } = behaviour;
+function install(/** @type {{shots: {axis: string, degrees: number, url: string}[], behaviour: Required<Behaviour>, goals: typeof GOALS, colours: string[]}} */ { shots, behaviour, goals, colours }) {
+  const { does, reaction, speed } = behaviour;
   const paint = /** @type {{paintHead: typeof paintHead}} */ (/** @type {unknown} */ (globalThis)).paintHead;
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [360, 480];
@@ -81,19 +90,12 @@ function install(/** @type {{shots: {axis: string, degrees: number, url: string}
     image.src = url;
     return { axis, degrees, image };
   });
-  const angles = /** @type {Record<string, [string, number]>} */ ({
-    turn_left: ["yaw", 26],
-    turn_right: ["yaw", -26],
-    nod_up: ["pitch", -16],
-    nod_down: ["pitch", 16],
-  });
   let [axis, angle, goal] = ["yaw", 0, 0];
   let asked = "";
   let nextAxis = "yaw";
   let nextGoal = 0;
   let moveAt = Infinity;
   let last = performance.now();
-  const colours = ["#ff5050", "#50ff50", "#5050ff", "#ffff50", "#ff50ff", "#50ffff"];
 
   function step() {
     const now = performance.now();
@@ -104,7 +106,7 @@ function install(/** @type {{shots: {axis: string, degrees: number, url: string}
     const reacts = does === "follow" || does === "other-light" || does === "wrong-way";
     if (reacts && move !== asked) {
       asked = move;
-      [nextAxis, nextGoal] = angles[move] ?? [axis, 0];
+      [nextAxis, nextGoal] = goals[move] ?? [axis, 0];
       if (does === "wrong-way") nextGoal = -nextGoal;
       moveAt = now + reaction;
     } else if (does === "loop") {
@@ -140,5 +142,7 @@ function install(/** @type {{shots: {axis: string, degrees: number, url: string}
 /** Puts the head before the camera of every page of a visitor. @param {import("playwright-core").Page} page @param {Behaviour} behaviour */
 export async function before(page, behaviour) {
   await page.addInitScript(`globalThis.paintHead = ${paintHead}`);
-  await page.addInitScript(install, { shots: await views(), behaviour });
+  /** @type {Required<Behaviour>} */
+  const whole = { does: "follow", reaction: REACTION_MS, speed: SPEED, ...behaviour };
+  await page.addInitScript(install, { shots: await views(), behaviour: whole, goals: GOALS, colours: CHALLENGE_COLOURS });
 }

@@ -10,7 +10,7 @@ import { MAX_JPEG_BYTES } from "./frames.js";
 /** Minimum interval between frames: every second picture of a camera with 30 a second. */
 const FASTEST_MS = 60;
 /** Interval without `requestVideoFrameCallback`. */
-const INTERVAL_MS = 72;
+export const INTERVAL_MS = 72;
 /** A camera without a picture for this long has stopped. */
 const STALLED_MS = 3000;
 const MAX_HEIGHT = 854;

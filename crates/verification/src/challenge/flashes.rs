@@ -235,6 +235,7 @@ fn without_trend(times: &[f32], mut values: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::challenge::plan::tests::generator;
     use crate::challenge::plan::{Kind, Plan};
 
     const CODE: [Colour; 6] = [
@@ -333,13 +334,7 @@ mod tests {
     /// A film of an earlier session shows another code.
     #[test]
     fn another_code_seldom_fits_by_chance() {
-        let mut state = 1_u64;
-        let mut random = move |limit: u32| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            ((state >> 33) % u64::from(limit)) as u32
-        };
+        let mut random = generator(1);
         let mut colours = || Plan::random(Kind::Turns, &mut random).colours;
         let fits = (0..2_000)
             .filter(|_| {

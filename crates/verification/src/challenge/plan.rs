@@ -224,11 +224,11 @@ fn code(random: &mut impl Random) -> Vec<Colour> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    /// A small generator of the tests' own (PCG).
-    pub(crate) fn generator(seed: u64) -> impl FnMut(u32) -> u32 {
+    /// A small generator for the tests of challenges (PCG).
+    pub(in crate::challenge) fn generator(seed: u64) -> impl FnMut(u32) -> u32 {
         let mut state = seed;
         move |limit| {
             state = state

@@ -17,9 +17,9 @@ const BURST_MS: i64 = 1_000;
 const ASSISTED_MS: i64 = 2_000;
 /// A person has so long to be seen well, in ms.
 const MOST_LOOKING_MS: i64 = 60_000;
-/// A colour is shown in at least one frame, and so long after it was sent, in ms. However few frames a busy server or
-/// phone measures, the whole code is seen in this many.
+/// The code is seen in at least so many frames, however few a second a busy server or phone measures.
 const CODE_FRAMES: usize = 21;
+/// A colour is seen at least once, and so long after it was sent, in ms.
 const FLASH_MS: i64 = 200;
 /// The reaction to an instruction, in ms.
 const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;

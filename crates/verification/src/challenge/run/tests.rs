@@ -1,18 +1,8 @@
 //! A simulated person before the camera: what passes, and what ends how.
 
 use super::*;
+use crate::challenge::plan::tests::generator;
 use crate::challenge::plan::{Colour, Random};
-
-/// A small generator (PCG).
-fn generator(seed: u64) -> impl FnMut(u32) -> u32 {
-    let mut state = seed;
-    move |limit| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 33) % u64::from(limit)) as u32
-    }
-}
 
 /// How somebody behaves, and what is before the camera.
 #[derive(Clone)]
