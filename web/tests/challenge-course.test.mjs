@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { createPacker, fromBase64Url, MAX_FRAMES } from "../verify/capture/frames.js";
 import { runChallenge } from "../verify/capture/challenge.js";
-import { frameSize } from "../verify/capture/film.js";
+import { frameSize, isDue } from "../verify/capture/film.js";
 import { readBody } from "./challenge-server.mjs";
 
 /** @typedef {import("../verify/capture/challenge.js").Answer} Answer */
@@ -56,6 +56,27 @@ test("sizes of the frames", () => {
     const found = frameSize(width, height);
     assert.deepEqual([found.width, found.height], wanted, `${width}×${height}`);
     assert.ok(found.top >= 0 && found.top + found.part <= height + 1);
+  }
+});
+
+test("at least ten frames a second of any camera, and fewer if they are answered slowly", () => {
+  /** @type {[number, number, number][]} pictures of the camera a second, and the frames taken of them */
+  const rates = [
+    [60, 15, 10],
+    [30, 15, 10],
+    [25, 12.5, 12.5],
+    [24, 12, 12],
+    [20, 20, 10],
+    [15, 15, 15],
+    [10, 10, 10],
+  ];
+  for (const [rate, usual, slow] of rates) {
+    const gap = 1000 / rate;
+    for (const [isSlow, wanted] of /** @type {[boolean, number][]} */ ([[false, usual], [true, slow]])) {
+      let pictures = 1;
+      while (!isDue(pictures * gap, gap, isSlow)) pictures += 1;
+      assert.equal(rate / pictures, wanted, `${rate} a second, ${isSlow}`);
+    }
   }
 });
 
@@ -229,6 +250,36 @@ test("at most 30 frames wait; three times more is a slow connection", async () =
   });
   assert.ok(most <= MAX_FRAMES);
   assert.ok(ending.end === "void" && ending.answer.reason === "slow_connection");
+});
+
+test("fewer frames while they are answered slowly", async () => {
+  let time = 0;
+  let bodies = 0;
+  const took = [100, 300, 200, 100, 100];
+  const slow = /** @type {Map<number, boolean>} */ (new Map());
+  await runChallenge({
+    open: async () => /** @type {Answer} */ (running(1)),
+    send: async () => {
+      // After each answer, at least one frame is filmed.
+      while (!slow.has(bodies)) await new Promise((resolve) => setImmediate(resolve));
+      time += took[bodies] ?? 0;
+      bodies += 1;
+      return /** @type {Answer} */ (bodies === took.length ? { state: "passed", selfieFrame: 0 } : running(1));
+    },
+    film: async (isSlow) => {
+      slow.set(bodies, isSlow);
+      await new Promise((resolve) => setTimeout(resolve, 3));
+      return { jpeg: new Uint8Array(1), width: 360, height: 640, at: time };
+    },
+    show: () => {},
+    onBreak: () => {},
+    stored: new Map(),
+    route: "standard",
+    restart: false,
+    signal: new AbortController().signal,
+    clock: { now: () => time, pause: async () => {} },
+  });
+  assert.deepEqual([1, 2, 3, 4].map((body) => slow.get(body)), [false, true, true, false]);
 });
 
 test("it stops by the signal", async () => {

@@ -9,7 +9,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { runChallenge } from "../verify/capture/challenge.js";
-import { INTERVAL_MS } from "../verify/capture/film.js";
+import { interval } from "../verify/capture/film.js";
 import { MAX_JPEG_BYTES } from "../verify/capture/frames.js";
 import { startBrowser } from "./browser.mjs";
 import { documentsFlow, startServer } from "./server.mjs";
@@ -88,9 +88,9 @@ async function attempt(server, drawn, number) {
   let nextAt = now();
   let since = 0;
 
-  /** @returns {Promise<import("../verify/capture/challenge.js").Shot>} */
-  async function film() {
-    nextAt = Math.max(nextAt + INTERVAL_MS, now());
+  /** @param {boolean} isSlow @returns {Promise<import("../verify/capture/challenge.js").Shot>} */
+  async function film(isSlow) {
+    nextAt = Math.max(nextAt + interval(isSlow), now());
     await pause(nextAt - now());
     const passed = (now() - last) / 1000;
     last = now();

@@ -12,12 +12,33 @@ use sandbox::{WallState, Walls};
 
 use inference::own::{ModelKind, Selection};
 
-use crate::limits::{GRACE, MAX_WEAR, OWN_MODEL, PATIENCE, RESIDENT, START};
+use crate::limits::{GRACE, LEEWAY, MAX_WEAR, OWN_MODEL, PATIENCE, RESIDENT, START};
 use crate::protocol::{self, Answer, Greeting, LoadedModels, ProtocolError, Request};
 use crate::settings::{Engines, Settings};
 
 /// How often the watchdog looks for a caller that has gone.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Whether a worker should be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wear {
+    /// It can go on.
+    Little,
+    /// Another one should take its place; until that has loaded the models, it can go on.
+    Much,
+    /// It must not work any more.
+    Spent,
+}
+
+impl Wear {
+    fn of(wear: u32) -> Self {
+        match wear {
+            _ if wear < MAX_WEAR => Wear::Little,
+            _ if wear < MAX_WEAR + LEEWAY => Wear::Much,
+            _ => Wear::Spent,
+        }
+    }
+}
 
 /// Says whether the caller of some work has gone.
 pub(crate) type CallerGone = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -155,11 +176,14 @@ impl Worker {
     }
 
     /// Whether the worker should be replaced: it has worked on many files, or keeps much memory.
-    pub(crate) fn is_worn(&self) -> bool {
+    pub(crate) fn wear(&self) -> Wear {
         let resident = self.child.as_ref().and_then(|child| resident_bytes(child.id()));
         let most = RESIDENT.saturating_add(self.models.own_bytes.saturating_mul(OWN_MODEL));
         // One that has not worked yet has the memory that every worker has.
-        self.wear >= MAX_WEAR || (self.wear > 0 && resident.is_none_or(|bytes| bytes > most))
+        if self.wear > 0 && resident.is_none_or(|bytes| bytes > most) {
+            return Wear::Spent;
+        }
+        Wear::of(self.wear)
     }
 
     fn guarded<T>(
@@ -230,6 +254,7 @@ fn resident_bytes_of(status: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::FILE_WEAR;
 
     #[test]
     fn resident_memory_is_read_from_the_status() {
@@ -293,6 +318,20 @@ mod tests {
             most: 1,
             weak_sandbox: false,
             on_demand: false,
+        }
+    }
+
+    #[test]
+    fn a_worn_worker_goes_on_for_a_while() {
+        for (wear, expected) in [
+            (0, Wear::Little),
+            (49 * FILE_WEAR, Wear::Little),
+            (50 * FILE_WEAR, Wear::Much),
+            (59 * FILE_WEAR, Wear::Much),
+            (60 * FILE_WEAR, Wear::Spent),
+            (u32::MAX, Wear::Spent),
+        ] {
+            assert_eq!(Wear::of(wear), expected, "{wear}");
         }
     }
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use rustix::process::Signal;
 use thiserror::Error;
 
 use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage};
-use crate::child::{CallerGone, StartError, Worker, WorkerError, never};
+use crate::child::{CallerGone, StartError, Wear, Worker, WorkerError, never};
 use crate::film::{FRAME_SIDE, FilmDecodeError, FilmTask, Filmed};
 use crate::limits::{MAX_SIDE, PATIENCE};
 use crate::protocol::{Answer, Request, Task};
@@ -73,7 +74,17 @@ struct Shared {
 /// A worker with its slot in [`EngineStatus::workers`].
 struct PooledWorker {
     worker: Worker,
+    /// Set as soon as another one is to take its place, and true once that can work.
+    replaced: Option<Arc<AtomicBool>>,
     _slot: WorkerSlot,
+}
+
+impl PooledWorker {
+    fn is_replaced(&self) -> bool {
+        self.replaced
+            .as_ref()
+            .is_some_and(|replaced| replaced.load(Ordering::Acquire))
+    }
 }
 
 /// One of the workers. Dropping it frees the slot.
@@ -331,16 +342,40 @@ impl EngineWorkers {
     }
 
     /// Puts a worker back for the next file, or replaces it if it is worn.
-    fn return_worker(&self, pooled: PooledWorker) {
-        if pooled.worker.is_worn() {
-            drop(pooled);
-            self.start_one_more();
-            return;
+    fn return_worker(&self, mut pooled: PooledWorker) {
+        match pooled.worker.wear() {
+            Wear::Spent => {
+                drop(pooled);
+                return self.start_one_more();
+            }
+            Wear::Much if pooled.is_replaced() => return,
+            Wear::Much if pooled.replaced.is_none() => pooled.replaced = Some(self.start_successor()),
+            Wear::Much | Wear::Little => {}
         }
         let mut idle = self.0.idle();
-        if idle.len() < self.0.settings.most {
+        // The thread of a successor removes its predecessor under the same lock.
+        if !pooled.is_replaced() && idle.len() < self.0.settings.most {
             idle.push(pooled);
         }
+    }
+
+    /// Starts a worker in the background that takes the place of a worn one. The flag is set once it can work.
+    fn start_successor(&self) -> Arc<AtomicBool> {
+        let replaced = Arc::new(AtomicBool::new(false));
+        let (workers, done) = (self.clone(), Arc::clone(&replaced));
+        self.in_background(move || {
+            if let Ok(pooled) = workers.start_worker(&never()) {
+                let mut idle = workers.0.idle();
+                done.store(true, Ordering::Release);
+                let worn = idle.iter().position(PooledWorker::is_replaced);
+                let worn = worn.map(|at| idle.remove(at));
+                drop(idle);
+                // Waits for the end of its process.
+                drop(worn);
+                workers.return_worker(pooled);
+            }
+        });
+        replaced
     }
 
     /// Starts a worker and waits for it.
@@ -370,7 +405,11 @@ impl EngineWorkers {
                 let (_, first) = status.selection.get_or_insert((selection, own.clone()));
                 if *first == own {
                     status.last = Some(Ok(engines));
-                    Ok(PooledWorker { worker, _slot: slot })
+                    Ok(PooledWorker {
+                        worker,
+                        replaced: None,
+                        _slot: slot,
+                    })
                 } else {
                     let reason =
                         "an own model was changed after this process had started with it: restart the server";
@@ -409,12 +448,15 @@ impl EngineWorkers {
             return;
         }
         let workers = self.clone();
-        let started = thread::Builder::new().spawn(move || {
+        self.in_background(move || {
             if let Ok(pooled) = workers.start_worker(&never()) {
                 workers.return_worker(pooled);
             }
         });
-        if let Err(error) = started {
+    }
+
+    fn in_background(&self, work: impl FnOnce() + Send + 'static) {
+        if let Err(error) = thread::Builder::new().spawn(work) {
             let reason = format!("no thread can be started: {error}");
             tracing::error!("an engine worker cannot start: {reason}");
             self.0.status().last.get_or_insert(Err(reason));

@@ -8,7 +8,7 @@ use inference::{ModelError, ModelName, Models};
 
 use crate::align::dlib_chip;
 use crate::detector::{Detection, MIN_DETECTABLE_SIDE, Search, suppress_duplicates};
-use crate::embedder::embed;
+use crate::embedder::{Views, embed};
 use crate::embedding::{Embedding, joint_version};
 use crate::error::FaceError;
 use crate::kind::PictureKind;
@@ -259,7 +259,14 @@ impl FaceEngine {
         mesh: &Mesh,
         chip: &Picture,
     ) -> Result<Option<Embedding>, FaceError> {
-        let embedding = embed(&self.models, &self.built_in_version, picture, mesh, chip)?;
+        let embedding = embed(
+            &self.models,
+            &self.built_in_version,
+            picture,
+            mesh,
+            chip,
+            Views::Mirrored,
+        )?;
         match (embedding, self.models.embedder()) {
             (Some(embedding), Some(model)) => own_embedder::with_own(model, picture, mesh, embedding),
             (embedding, _) => Ok(embedding),

@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::api_calls::ApiLog;
 use crate::background::Background;
+use crate::challenge_capacity::ChallengeCapacity;
 use crate::config::ServeConfig;
 use crate::cpu::CpuPool;
 use crate::face_replicas::FaceReplicas;
@@ -51,6 +52,8 @@ pub struct App {
     pub cpu: CpuPool,
     /// Capacity for measuring frames of liveness challenges, which must not wait behind verifications.
     pub films: CpuPool,
+    /// How many liveness challenges this process carries.
+    pub challenges: ChallengeCapacity,
     /// Capacity for screenings of addresses and transactions, which mostly wait for other servers.
     pub screenings: CpuPool,
     /// Capacity for hashing passwords, each of which takes 19 MiB.

@@ -15,6 +15,7 @@
 pub mod api_calls;
 pub mod app;
 pub mod background;
+pub mod challenge_capacity;
 pub mod checks;
 pub mod config;
 pub mod cpu;

@@ -27,15 +27,12 @@ pub use self::state::measured_face;
 use super::evidence::GatheredEvidence;
 use super::{App, Shared, flows, sessions};
 use crate::caller::Caller;
-use crate::nodes::SILENT_MS;
 use crate::problem::{self, Problem};
 
 /// A place in the queue is kept so long after the last call, and a running challenge's capacity (ms).
 const HELD_MS: i64 = 10_000;
 /// A session that waits in the queue lasts at least so much longer (ms).
 const QUEUED_SESSION_MS: i64 = 5 * 60 * 1_000;
-/// Challenges that a processor core carries at once.
-const CHALLENGES_PER_WORKER: i64 = 4;
 /// What one challenge takes, for the estimate of a waiting person (s).
 const SECONDS_OF_RUN: i64 = 20;
 
@@ -344,7 +341,12 @@ async fn measure(app: &Shared, state: &State, bytes: Bytes, wish: FilmWish) -> R
             };
             let gone = gone.clone();
             match shared.engines.film(task, move || gone.is_set())? {
-                Ok(filmed) => Ok(filmed),
+                Ok(filmed) => {
+                    shared
+                        .challenges
+                        .note(frames.len(), filmed.timing_ms.values().sum());
+                    Ok(filmed)
+                }
                 Err(error) => {
                     let place = error.frame.and_then(|place| usize::try_from(place).ok());
                     let frame = match place.and_then(|place| body.frames.get(place)) {
@@ -363,15 +365,8 @@ async fn measure(app: &Shared, state: &State, bytes: Bytes, wish: FilmWish) -> R
 /// carry, and none that came before waits for that capacity.
 async fn has_capacity(app: &App, tx: &mut Tx, session_id: Uuid, queued_at: i64) -> Result<bool, Problem> {
     let queue = challenges::queue(tx, session_id, queued_at).await?;
-    let now = tx.now();
-    let nodes = store::nodes::list(tx).await?;
-    let serving = nodes
-        .iter()
-        .filter(|node| node.seen_at > now - SILENT_MS)
-        .count()
-        .max(1);
-    let workers = i64::try_from(app.config.workers() * serving).unwrap_or(1);
-    Ok(queue.running + queue.ahead < workers * CHALLENGES_PER_WORKER)
+    let carried = crate::nodes::challenges(app, tx).await?;
+    Ok(queue.running + queue.ahead < i64::try_from(carried).unwrap_or(i64::MAX))
 }
 
 async fn write(tx: &mut Tx, scope: Scope, session_id: Uuid, challenge: &Challenge) -> Result<(), Problem> {

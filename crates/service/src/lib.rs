@@ -68,6 +68,6 @@ pub mod webhooks;
 
 // Parts of the node that callers of use cases need.
 pub use node::{
-    App, Shared, app, background, checks, config, cpu, face_replicas, geo, lists, mail, presence, problem,
-    public_address, recent, settings, spill, theme, time, upload, visitor,
+    App, Shared, app, background, challenge_capacity, checks, config, cpu, face_replicas, geo, lists, mail,
+    presence, problem, public_address, recent, settings, spill, theme, time, upload, visitor,
 };

@@ -1,6 +1,6 @@
 //! The reports of all serving processes to one another, every 30 s, for the operator console. A process
 //! registers with its version, the fingerprint of its key file and its lists. `keys rewrap` waits for nodes
-//! with another key; nothing else is decided by the reports. They contain no personal data. A process whose
+//! with another key, and challenges for capacity; nothing else is decided by the reports. They contain no personal data. A process whose
 //! key does not belong to the database writes nothing. If the database returns to an earlier state, the next
 //! report restores this process's row.
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use store::nodes::{self, Node};
 
 use crate::background::{JobRun, StoredObjects};
+use crate::challenge_capacity::MOST_PER_WORKER;
 use crate::checks::{self, Check};
 use crate::cpu::Capacity;
 use crate::{App, Shared};
@@ -32,6 +33,8 @@ pub struct Report {
     pub checks: Vec<Check>,
     /// Its capacity for heavy work.
     pub capacity: Capacity,
+    /// How many liveness challenges it carries at once; 0 from an older version.
+    pub challenges: usize,
     /// Versions of the sanctions lists in use, by name.
     pub lists: BTreeMap<String, String>,
     /// The contents of the lists in this node's folder: SHA-256 in hexadecimal, by name.
@@ -92,6 +95,22 @@ pub async fn run(app: Shared) {
     }
 }
 
+/// How many liveness challenges the serving processes carry together.
+pub async fn challenges(app: &App, conn: &mut store::Conn) -> Result<usize, store::Error> {
+    let own = app.challenges.challenges(app.config.workers());
+    metrics::gauge!("bonafide_challenge_capacity").set(own as f64);
+    let serving_since = conn.now() - SILENT_MS;
+    let others = nodes::list(conn).await?;
+    let others = others
+        .iter()
+        .filter(|node| node.id != app.presence.id() && node.seen_at > serving_since)
+        .map(|node| match Report::read(&node.report).challenges {
+            0 => app.config.workers() * MOST_PER_WORKER,
+            carried => carried,
+        });
+    Ok(own + others.sum::<usize>())
+}
+
 /// Creates this process's current report.
 pub async fn report(app: &Shared) -> Report {
     let files = {
@@ -150,6 +169,7 @@ pub async fn report(app: &Shared) -> Report {
     Report {
         checks: found,
         capacity: app.cpu.capacity(),
+        challenges: app.challenges.challenges(app.config.workers()),
         lists: app
             .lists
             .screener()

@@ -19,7 +19,8 @@ import { createPacker, MAX_FRAMES } from "./frames.js";
  * @typedef {object} Course
  * @property {(route: Route, restart: boolean) => Promise<Answer>} open
  * @property {(body: Uint8Array<ArrayBuffer>) => Promise<Answer>} send
- * @property {() => Promise<Shot | null>} film the camera's next picture; null: it delivers none
+ * @property {(isSlow: boolean) => Promise<Shot | null>} film the camera's next picture, later if frames are answered slowly;
+ *   null: it delivers none
  * @property {(answer: Answer) => void} show
  * @property {(isBroken: boolean) => void} onBreak the connection failed, or works again
  * @property {Map<number, Uint8Array>} stored the JPEGs by number, which outlive a break
@@ -40,6 +41,8 @@ const QUEUE_MS = 2000;
 const BROKEN_MS = 20_000;
 /** Minimum interval between two changes of the screen's colour. Two changes are one flash, so WCAG 2.3.1's three flashes a second are not reached. */
 const COLOUR_MS = 260;
+/** Frames that are answered later than this are answered slowly, by a busy server or a slow connection, until one is answered in half the time. */
+const SLOW_ANSWER_MS = 240;
 /** After this many full buffers the connection is too slow. */
 const MAX_SLOW = 3;
 /** After this many new beginnings without an end the page gives up. */
@@ -66,6 +69,8 @@ export async function runChallenge({ open, send, film, show, onBreak, stored, ro
   let colour = null;
   let colourAt = -Infinity;
   let showing = 0;
+  /** Whether frames are answered slowly: then fewer are sent. */
+  let isBusy = false;
 
   /**
    * Repeats a request while the connection or the server fails.
@@ -139,7 +144,7 @@ export async function runChallenge({ open, send, film, show, onBreak, stored, ro
 
     const filming = async () => {
       while (isOn && !signal.aborted) {
-        const shot = await film().catch(() => null);
+        const shot = await film(isBusy).catch(() => null);
         if (!isOn || signal.aborted) return;
         first ??= shot;
         isDark = shot === null;
@@ -169,7 +174,9 @@ export async function runChallenge({ open, send, film, show, onBreak, stored, ro
         const batch = waiting;
         waiting = [];
         const body = await packer.pack(batch);
+        const sent = clock.now();
         const answer = await call(() => send(body));
+        isBusy = clock.now() - sent > (isBusy ? SLOW_ANSWER_MS / 2 : SLOW_ANSWER_MS);
         if (answer.state !== "running" || answer.nonce !== started.nonce) return answer;
         if (isFull) return await continued(true);
         present(answer);

@@ -7,10 +7,18 @@ import { MAX_JPEG_BYTES } from "./frames.js";
 
 /** @typedef {import("./challenge.js").Shot} Shot */
 
-/** Minimum interval between frames: every second picture of a camera with 30 a second. */
-const FASTEST_MS = 60;
-/** Interval without `requestVideoFrameCallback`. */
-export const INTERVAL_MS = 72;
+/**
+ * Maximum interval between frames, if the camera has pictures for it: of a camera with 30 a second it takes every second
+ * picture, and every third one if frames are answered slowly. Ten a second suffice.
+ */
+const INTERVAL_MS = 68;
+const SLOW_INTERVAL_MS = 102;
+/** Minimum interval, for cameras with more pictures. */
+const FASTEST_MS = 50;
+/** Without `requestVideoFrameCallback`, pictures are taken this much before the interval ends. */
+const EARLY_MS = 6;
+/** No camera's pictures are assumed to be further apart. */
+const MAX_GAP_MS = 70;
 /** A camera without a picture for this long has stopped. */
 const STALLED_MS = 3000;
 const MAX_HEIGHT = 854;
@@ -28,15 +36,27 @@ export function frameSize(width, height) {
   return { width: wide, height: high, top: Math.max(0, (height - part) / 2), part: Math.min(height, part) };
 }
 
+/**
+ * Whether to take this picture of the camera, because the next one would come too late.
+ * @param {number} since ms since the last frame @param {number} gap ms between two pictures @param {boolean} isSlow frames are answered slowly
+ */
+export const isDue = (since, gap, isSlow) => since >= FASTEST_MS && since + gap > (isSlow ? SLOW_INTERVAL_MS : INTERVAL_MS);
+
+/** The interval of frames without the camera's own clock. @param {boolean} isSlow */
+export const interval = (isSlow) => (isSlow ? SLOW_INTERVAL_MS : INTERVAL_MS) - EARLY_MS;
+
 /** @param {HTMLVideoElement} video */
 export function createFilm(video) {
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d", { alpha: false });
   let quality = 0.7;
   let last = -Infinity;
+  /** When the last picture of the camera was seen, and the usual time between two. */
+  let picture = -Infinity;
+  let gap = MAX_GAP_MS;
 
-  /** Waits for the next picture of the camera. @returns {Promise<boolean>} false: it has stopped */
-  const nextPicture = () =>
+  /** Waits for the next picture of the camera. @param {boolean} isSlow @returns {Promise<boolean>} false: it has stopped */
+  const nextPicture = (isSlow) =>
     new Promise((resolve) => {
       const stalled = setTimeout(() => resolve(false), STALLED_MS);
       const done = () => {
@@ -45,19 +65,23 @@ export function createFilm(video) {
       };
       if ("requestVideoFrameCallback" in video) {
         const seen = () => {
-          if (performance.now() - last >= FASTEST_MS) done();
+          const now = performance.now();
+          // Encoding a frame hides pictures, so that the shorter times count.
+          gap = Math.min(now - picture, 1.1 * gap, MAX_GAP_MS);
+          picture = now;
+          if (isDue(now - last, gap, isSlow)) done();
           else video.requestVideoFrameCallback(seen);
         };
         video.requestVideoFrameCallback(seen);
-      } else setTimeout(done, Math.max(0, last + INTERVAL_MS - performance.now()));
+      } else setTimeout(done, Math.max(0, last + interval(isSlow) - performance.now()));
     });
 
   /** @param {number} value @returns {Promise<Blob | null>} */
   const encode = (value) => new Promise((resolve) => canvas.toBlob(resolve, "image/jpeg", value));
 
-  /** @returns {Promise<Shot | null>} null: the camera has stopped */
-  return async function film() {
-    if (context === null || !(await nextPicture()) || video.videoWidth === 0 || video.readyState < 2) return null;
+  /** @param {boolean} isSlow frames are answered slowly @returns {Promise<Shot | null>} null: the camera has stopped */
+  return async function film(isSlow) {
+    if (context === null || !(await nextPicture(isSlow)) || video.videoWidth === 0 || video.readyState < 2) return null;
     const at = performance.now();
     last = at;
     const { width, height, top, part } = frameSize(video.videoWidth, video.videoHeight);

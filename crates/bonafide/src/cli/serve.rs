@@ -16,6 +16,7 @@ use portal_accounts::joining;
 use service::api_log::{self, ApiLog};
 use service::app::READINESS_FOR;
 use service::background::Background;
+use service::challenge_capacity::ChallengeCapacity;
 use service::config::ServeConfig;
 use service::cpu::CpuPool;
 use service::face_replicas::FaceReplicas;
@@ -100,6 +101,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         chains: Arc::new(chains),
         cpu: CpuPool::new(config.workers()),
         films: CpuPool::new(config.workers()),
+        challenges: ChallengeCapacity::default(),
         screenings: CpuPool::new(SCREENINGS_PER_WORKER * config.workers()),
         passwords: CpuPool::new(config.workers().min(PASSWORDS_AT_ONCE)),
         mailer: Mailer::open(&config)?,

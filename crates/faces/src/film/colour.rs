@@ -136,25 +136,23 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    pub(super) fn of(picture: &Picture) -> Self {
-        let Luma {
-            width,
-            height,
-            pixels,
-        } = picture.luma();
-        let (width, height) = (width as usize, height as usize);
+    pub(super) fn of(grey: &Luma) -> Self {
+        let (width, height) = (grey.width as usize, grey.height as usize);
         let (columns, rows) = (width.min(GRID), height.min(GRID));
-        let mut sums = vec![(0_u32, 0_u32); columns * rows];
-        for (y, row) in pixels.chunks_exact(width).enumerate() {
+        let starts: Vec<usize> = (0..=columns)
+            .map(|column| (column * width).div_ceil(columns))
+            .collect();
+        let mut sums = vec![(0_u32, 0_usize); columns * rows];
+        for (y, row) in grey.pixels.chunks_exact(width).enumerate() {
             let cells = &mut sums[y * rows / height * columns..][..columns];
-            for (x, value) in row.iter().enumerate() {
-                let (sum, count) = &mut cells[x * columns / width];
-                *sum += u32::from(*value);
-                *count += 1;
+            for (pair, (sum, count)) in starts.windows(2).zip(cells) {
+                let part = &row[pair[0]..pair[1]];
+                *sum += part.iter().map(|&value| u32::from(value)).sum::<u32>();
+                *count += part.len();
             }
         }
         Self {
-            size: (picture.width, picture.height),
+            size: (grey.width, grey.height),
             means: sums
                 .iter()
                 .map(|(sum, count)| *sum as f32 / (*count).max(1) as f32)
@@ -233,7 +231,7 @@ mod tests {
 
     #[test]
     fn differences_of_frames_are_in_grey_levels() {
-        let of = |width, height, grey| Grid::of(&Picture::filled(width, height, [grey; 3]));
+        let of = |width, height, grey| Grid::of(&Picture::filled(width, height, [grey; 3]).luma());
         assert_eq!(of(360, 480, 90).difference(&of(360, 480, 90)), 0.0);
         assert!((of(360, 480, 93).difference(&of(360, 480, 90)) - 3.0).abs() < 1e-3);
         assert_eq!(of(360, 481, 90).difference(&of(360, 480, 90)), ANOTHER_SIZE);

@@ -5,6 +5,7 @@
 //! the [`Track`] with the last frame.
 
 mod colour;
+mod corners;
 mod flow;
 #[cfg(test)]
 mod pictures;
@@ -20,7 +21,7 @@ pub use self::relief::Relief;
 pub use self::track::Track;
 use crate::align::dlib_chip;
 use crate::detector::{Detection, Search};
-use crate::embedder::embed;
+use crate::embedder::{Views, embed};
 use crate::embedding::Embedding;
 use crate::engine::{FaceEngine, WIDE_MARGIN, measure, part_inside};
 use crate::error::FaceError;
@@ -46,7 +47,7 @@ pub struct FilmFrame {
     /// The frame's height in pixels.
     pub height: u32,
     /// Significant faces in the frame; a small face in the background does not count. While a face is followed, every
-    /// second frame is searched for others.
+    /// fourth frame is searched for others.
     pub faces: u32,
     /// The followed face, or else the largest. `None` without a face.
     pub face: Option<FilmedFace>,
@@ -80,11 +81,12 @@ pub struct FilmedFace {
     /// Mean colour of the skin of cheeks and forehead: red, green, blue in linear light, 0–1.
     pub face_rgb: [f32; 3],
     /// Whether the face has no blocking issue as a selfie. Not known, and `false`, while a face is followed, except in
-    /// the reference frame and where an embedding was asked for.
+    /// the reference frame.
     pub usable: bool,
     /// Quality issues as a selfie, in the order of severity.
     pub issues: Vec<QualityIssue>,
-    /// The embedding by the built-in networks, if it was requested for this frame and the face can be embedded.
+    /// The embedding by the built-in networks, if it was requested for this frame and the face can be embedded. Without
+    /// the mirror image, it compares only with others of films.
     pub embedding: Option<Embedding>,
     /// The texture. Faces with an embedding have one.
     pub texture: Option<Texture>,
@@ -126,14 +128,17 @@ impl FaceEngine {
         frames: &[Picture],
         request: FilmRequest,
     ) -> Result<(Vec<FilmFrame>, Option<Track>), FaceError> {
-        let mut before = before.map(|(picture, track)| Before {
-            grid: Grid::of(picture),
-            track: (track.is_plausible() && track.size() == (picture.width, picture.height)).then(|| {
-                Followed {
-                    track: track.clone(),
-                    pyramid: Pyramid::of(picture),
-                }
-            }),
+        let mut before = before.map(|(picture, track)| {
+            let grey = picture.luma();
+            Before {
+                grid: Grid::of(&grey),
+                track: (track.is_plausible() && track.size() == (picture.width, picture.height)).then(|| {
+                    Followed {
+                        track: track.clone(),
+                        pyramid: Pyramid::of(&grey),
+                    }
+                }),
+            }
         });
         let mut measured = Vec::with_capacity(frames.len());
         for (number, picture) in frames.iter().enumerate() {
@@ -155,7 +160,8 @@ impl FaceEngine {
         embeds: bool,
     ) -> Result<(FilmFrame, Before), FaceError> {
         let size = (picture.width, picture.height);
-        let grid = Grid::of(picture);
+        let grey = picture.luma();
+        let grid = Grid::of(&grey);
         let change = before.as_ref().map(|before| grid.difference(&before.grid));
         let unchanged = before.as_ref().map(|before| grid.unchanged(&before.grid));
         let followed = before
@@ -166,13 +172,13 @@ impl FaceEngine {
         let searches = restart
             || followed
                 .as_ref()
-                .is_none_or(|followed| !followed.track.was_searched());
+                .is_none_or(|followed| followed.track.must_search());
         let found = self.faces_of(picture, place, searches)?;
         let track = match (&found.main, followed) {
             (Some(mesh), followed)
                 if found.count == 1 && (restart || (followed.is_some() && found.is_same)) =>
             {
-                let pyramid = Pyramid::of(picture);
+                let pyramid = Pyramid::of(&grey);
                 let track = match followed {
                     Some(followed) if !restart => followed.track.followed(&followed.pyramid, &pyramid, mesh),
                     _ => Track::start(size, mesh, &pyramid),
@@ -214,9 +220,13 @@ impl FaceEngine {
         let chip = (embeds || judges).then(|| dlib_chip(picture, mesh)).flatten();
         let issues = chip
             .as_ref()
+            .filter(|_| judges)
             .map(|chip| quality::issues(&measure(picture, mesh, chip), PictureKind::Selfie));
         let embedding = match &chip {
-            Some(chip) if embeds => embed(&self.models, &self.built_in_version, picture, mesh, chip)?,
+            Some(chip) if embeds => {
+                let version = &self.built_in_version;
+                embed(&self.models, version, picture, mesh, chip, Views::Plain)?
+            }
             _ => None,
         };
         let texture = match (&embedding, &chip) {

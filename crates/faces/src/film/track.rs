@@ -6,6 +6,7 @@
 use imaging::Point;
 use serde::{Deserialize, Serialize};
 
+use super::corners::Corners;
 use super::flow::{MIN_TEXTURE, Pyramid};
 use super::relief::{Moved, Part, Relief, relief};
 use crate::mesh::{Mesh, Place};
@@ -20,6 +21,8 @@ const SEARCH: f32 = 0.06;
 const SEARCH_STEPS: i32 = 2;
 /// The least distance of two points, in eye distances.
 const APART: f32 = 0.045;
+/// So many frames are searched once for other faces.
+const SEARCHED_EVERY: u8 = 4;
 /// The largest coordinate of a plausible track, in pixels. Frames are smaller.
 const MAX_COORDINATE: f32 = 100_000.0;
 
@@ -55,8 +58,9 @@ pub struct Track {
     face: Place,
     /// The distance of the eyes in the reference, in pixels of space.
     eyes: f32,
-    /// Whether the detector searched the last frame. It searches every second one.
-    searched: bool,
+    /// Frames since the detector searched the whole of one. It searches every fourth one.
+    #[serde(default)]
+    unsearched: u8,
     /// Points that were placed in the reference.
     placed: u32,
     /// Points that are still followed.
@@ -64,21 +68,27 @@ pub struct Track {
 }
 
 impl Track {
-    /// Whether the detector searched the last frame.
-    pub(super) fn was_searched(&self) -> bool {
-        self.searched
+    /// Whether the next frame is to be searched for other faces.
+    pub(super) fn must_search(&self) -> bool {
+        self.unsearched + 1 >= SEARCHED_EVERY
     }
 
     /// The track, with whether the detector searched its frame.
     pub(super) fn searched(self, searched: bool) -> Self {
-        Self { searched, ..self }
+        let unsearched = if searched {
+            0
+        } else {
+            self.unsearched.saturating_add(1)
+        };
+        Self { unsearched, ..self }
     }
 
     /// Whether every number is one that [`crate::FaceEngine::film`] can have returned.
     pub fn is_plausible(&self) -> bool {
         let is_near = |value: f32| value.abs() <= MAX_COORDINATE;
         let Place { centre, side, angle } = self.face;
-        (self.points.len()..=MAX_POINTS).contains(&(self.placed as usize))
+        self.unsearched < SEARCHED_EVERY
+            && (self.points.len()..=MAX_POINTS).contains(&(self.placed as usize))
             && self.placed as usize >= MIN_POINTS
             && [centre.x, centre.y, side, angle, self.eyes]
                 .into_iter()
@@ -95,8 +105,11 @@ impl Track {
     /// Places points on a face. `None` if it has too little texture.
     pub(super) fn start(size: (u32, u32), mesh: &Mesh, pyramid: &Pyramid) -> Option<Self> {
         let (face, eyes) = (mesh.place()?, mesh.inter_eye());
+        let [left, top, right, bottom] = mesh.bounds();
+        let space = eyes * SEARCH;
         let mut places = Places {
-            pyramid,
+            corners: pyramid.corners([left - space, top - space, right + space, bottom + space])?,
+            scale: pyramid.scale(),
             eyes,
             points: Vec::new(),
         };
@@ -108,7 +121,7 @@ impl Track {
             size,
             face,
             eyes,
-            searched: true,
+            unsearched: 0,
             placed: u32::try_from(points.len()).unwrap_or(u32::MAX),
             points,
         };
@@ -146,14 +159,16 @@ impl Track {
 }
 
 /// Points that are being placed.
-struct Places<'a> {
-    pyramid: &'a Pyramid,
+struct Places {
+    corners: Corners,
+    /// Picture pixels per pixel of the corners.
+    scale: f32,
     /// The distance of the eyes, in pixels.
     eyes: f32,
     points: Vec<Moved>,
 }
 
-impl Places<'_> {
+impl Places {
     /// Adds a point near each of the mesh's, until there are `most` altogether.
     fn add(&mut self, mesh: &Mesh, indices: &[usize], part: Part, most: usize) {
         for &index in indices {
@@ -169,7 +184,7 @@ impl Places<'_> {
     /// The place with the most texture near a point, and not near a point that is placed already.
     fn best_near(&self, middle: Point) -> Option<Point> {
         let step = self.eyes * SEARCH / SEARCH_STEPS as f32;
-        let apart = (self.eyes * APART).max(2.0 * self.pyramid.scale());
+        let apart = (self.eyes * APART).max(2.0 * self.scale);
         let steps = || -SEARCH_STEPS..=SEARCH_STEPS;
         let places = steps().flat_map(|x| steps().map(move |y| (x as f32 * step, y as f32 * step)));
         places
@@ -179,7 +194,10 @@ impl Places<'_> {
                     .iter()
                     .all(|point| point.from.distance(*place) >= apart)
             })
-            .map(|place| (place, self.pyramid.texture(place)))
+            .map(|place| {
+                let at = Point::new(place.x / self.scale, place.y / self.scale);
+                (place, self.corners.at(at))
+            })
             .filter(|(_, texture)| *texture >= MIN_TEXTURE)
             .max_by(|(_, a), (_, b)| a.total_cmp(b))
             .map(|(place, _)| place)
@@ -204,7 +222,7 @@ mod tests {
                 angle: -0.1,
             },
             eyes: 90.0,
-            searched: true,
+            unsearched: 0,
             placed: MAX_POINTS as u32,
             points: vec![point; points],
         }

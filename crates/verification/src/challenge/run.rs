@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::angles::{Rest, limits};
 use super::flashes::FlashSample;
-use super::measured::{FilmWish, Measured, MeasuredFace};
+use super::measured::{Measured, MeasuredFace};
 use super::plan::{Kind, Move, Plan, PlannedMove};
 use super::report::{Doubt, End, Failure, Hint, Instruction, Report, Shown, VoidCause};
 use super::signals::SignalCollector;
@@ -16,6 +16,7 @@ use super::signals::SignalCollector;
 mod stages;
 #[cfg(test)]
 mod tests;
+mod wish;
 
 /// The whole of flashes and moves, in ms, and what each repetition adds.
 const MOST_MOVING_MS: i64 = 25_000;
@@ -41,8 +42,6 @@ const SAME_FACE: f32 = 1.23;
 const SAME_FACE_TURNED: f32 = 1.36;
 /// Within this of the resting pose, in degrees, a frame can be the reference of a move.
 const STRAIGHT: f32 = 8.0;
-/// Within this, a head on its way back may look straight in the next frames.
-const NEARLY_STRAIGHT: f32 = 20.0;
 /// A reference this far from the resting pose, in the direction of the move that follows, is replaced as soon as the head
 /// is this much nearer, in degrees.
 const SETTLED: f32 = 2.5;
@@ -129,6 +128,9 @@ pub struct Run {
     reference_along: Option<f32>,
     /// The face was compared since the points are followed.
     is_compared: bool,
+    /// When the last frame that was compared arrived. `None` before the first, and in states of servers before this field.
+    #[serde(default)]
+    compared_ms: Option<i64>,
     first_flash: u16,
     flashes: Vec<FlashSample>,
     attempted: Attempted,
@@ -175,6 +177,7 @@ impl Run {
             is_followed: false,
             reference_along: None,
             is_compared: false,
+            compared_ms: None,
             first_flash: 0,
             flashes: Vec::new(),
             attempted: Attempted::default(),
@@ -246,35 +249,6 @@ impl Run {
         &self.report
     }
 
-    /// What the next film request should ask for.
-    pub fn request(&self) -> FilmWish {
-        let (restart, embed) = match self.stage {
-            Stage::Look => (true, !self.has_reference && !self.looking.is_empty()),
-            // The person looks straight ahead. What the first move needs is measured before it is asked for.
-            Stage::Flash(index) if index + 1 == self.plan.colours.len() => {
-                (!self.is_followed, !self.is_compared)
-            }
-            Stage::Flash(_) => (false, false),
-            Stage::Ready(index) => {
-                let nearer = self
-                    .along_before(index)
-                    .is_some_and(|along| self.is_nearer(along));
-                let restart = !self.is_followed || nearer;
-                (restart, restart || !self.is_compared)
-            }
-            // Each body is compared, so that no other head takes over. A comparison before the hold saves the person
-            // from waiting for it.
-            Stage::Turn(index) => (false, self.was_under_way(index)),
-            Stage::Hold(_) => (false, true),
-            // The first frame that looks straight ahead can already be the reference of the next move.
-            Stage::Back(_) => (true, self.was_nearly_straight()),
-        };
-        FilmWish {
-            restart,
-            embed: u64::from(embed),
-        }
-    }
-
     /// Goes on after the connection broke, another device took over, or frames were lost: the step at hand is
     /// repeated, and the face is compared with the first one again. It costs no try.
     pub fn resume(&mut self, now_ms: i64) {
@@ -334,17 +308,6 @@ impl Run {
         self.issue(now_ms);
     }
 
-    /// Whether the last frame looked straight ahead, or soon will.
-    fn was_nearly_straight(&self) -> bool {
-        let offset = |((_, yaw, pitch), rest): ((i64, f32, f32), Rest)| {
-            (yaw - rest.yaw).abs().max((pitch - rest.pitch).abs())
-        };
-        self.before
-            .zip(self.rest)
-            .map(offset)
-            .is_some_and(|offset| offset <= NEARLY_STRAIGHT)
-    }
-
     /// The angle of the last frame in the direction of a move, in degrees.
     fn along_before(&self, index: usize) -> Option<f32> {
         let ((_, yaw, pitch), (planned, rest)) = self.before.zip(self.at_hand(index))?;
@@ -368,14 +331,6 @@ impl Run {
             .reference_along
             .is_some_and(|reference| reference.abs() >= SETTLED);
         is_off && (moved >= NEARER || self.is_nearer(along))
-    }
-
-    /// Whether the last frame was so far along this move that the next ones may count as turned.
-    fn was_under_way(&self, index: usize) -> bool {
-        let along = |((_, yaw, pitch), (planned, rest)): ((i64, f32, f32), (PlannedMove, Rest))| {
-            rest.along(planned.movement, yaw, pitch) >= limits(planned.movement).least / 2.0
-        };
-        self.before.zip(self.at_hand(index)).is_some_and(along)
     }
 
     /// Whether the face was compared in this move, at an angle at which it can be held.
@@ -425,6 +380,7 @@ impl Run {
             let is_straight = self.rest.is_none_or(|rest| rest.offset(face) <= STRAIGHT);
             let turned = matches!(self.stage, Stage::Turn(_) | Stage::Hold(_)) || !is_straight;
             self.has_reference = true;
+            self.compared_ms = Some(frame.at_ms);
             self.is_compared |= is_straight;
             self.attempted.distance = Some(self.attempted.distance.unwrap_or(0.0).max(distance));
             if let Stage::Turn(index) | Stage::Hold(index) = self.stage

@@ -236,6 +236,7 @@ impl Run {
         }
         self.note_move(planned, relief);
         self.is_compared = false;
+        self.is_followed = false;
         if index + 1 >= self.plan.moves.len() {
             return self.conclude();
         }
