@@ -175,7 +175,7 @@ impl Worker {
         })
     }
 
-    /// Whether the worker should be replaced: it has worked on many files, or keeps much memory.
+    /// How worn the worker is: by the files that it has worked on, or by the memory that it keeps.
     pub(crate) fn wear(&self) -> Wear {
         let resident = self.child.as_ref().and_then(|child| resident_bytes(child.id()));
         let most = RESIDENT.saturating_add(self.models.own_bytes.saturating_mul(OWN_MODEL));

@@ -24,7 +24,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(3);
 pub(crate) const START: Duration = Duration::from_secs(120);
 /// A worker is replaced after wear of this much, so that nothing that one file left behind lasts: 50 files.
 pub(crate) const MAX_WEAR: u32 = 50 * FILE_WEAR;
-/// So much more while another worker loads the models, so that no film waits for it: 10 files, or the films of 1.5 people.
+/// So much more while another worker loads the models, so that films do not wait for it: 10 files, or one person's film.
 pub(crate) const LEEWAY: u32 = 10 * FILE_WEAR;
 /// The wear by one file.
 pub(crate) const FILE_WEAR: u32 = 8;

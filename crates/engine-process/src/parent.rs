@@ -69,6 +69,8 @@ struct Shared {
     idle: Mutex<Vec<PooledWorker>>,
     status: Mutex<EngineStatus>,
     changed: Condvar,
+    /// Whether a worn worker's successor is loading the models.
+    is_loading: AtomicBool,
 }
 
 /// A worker with its slot in [`EngineStatus::workers`].
@@ -107,6 +109,7 @@ impl EngineWorkers {
             idle: Mutex::default(),
             status: Mutex::default(),
             changed: Condvar::new(),
+            is_loading: AtomicBool::new(false),
         }));
         if !on_demand {
             workers.try_start();
@@ -349,7 +352,7 @@ impl EngineWorkers {
                 return self.start_one_more();
             }
             Wear::Much if pooled.is_replaced() => return,
-            Wear::Much if pooled.replaced.is_none() => pooled.replaced = Some(self.start_successor()),
+            Wear::Much if pooled.replaced.is_none() => pooled.replaced = self.start_successor(),
             Wear::Much | Wear::Little => {}
         }
         let mut idle = self.0.idle();
@@ -359,23 +362,34 @@ impl EngineWorkers {
         }
     }
 
-    /// Starts a worker in the background that takes the place of a worn one. The flag is set once it can work.
-    fn start_successor(&self) -> Arc<AtomicBool> {
+    /// Starts a worker in the background that takes the place of a worn one. The flag is set once it can work. `None` while
+    /// another one is loading the models: one more at a time takes enough memory and processor time.
+    fn start_successor(&self) -> Option<Arc<AtomicBool>> {
+        if self.0.is_loading.swap(true, Ordering::AcqRel) {
+            return None;
+        }
         let replaced = Arc::new(AtomicBool::new(false));
         let (workers, done) = (self.clone(), Arc::clone(&replaced));
         self.in_background(move || {
-            if let Ok(pooled) = workers.start_worker(&never()) {
+            let started = workers.start_worker(&never());
+            workers.0.is_loading.store(false, Ordering::Release);
+            if let Ok(pooled) = started {
                 let mut idle = workers.0.idle();
                 done.store(true, Ordering::Release);
-                let worn = idle.iter().position(PooledWorker::is_replaced);
-                let worn = worn.map(|at| idle.remove(at));
+                let worn = match idle.iter_mut().find(|worn| worn.is_replaced()) {
+                    Some(worn) => Some(std::mem::replace(worn, pooled)),
+                    // It is at work, and ends with it.
+                    None => {
+                        idle.push(pooled);
+                        None
+                    }
+                };
                 drop(idle);
                 // Waits for the end of its process.
                 drop(worn);
-                workers.return_worker(pooled);
             }
         });
-        replaced
+        Some(replaced)
     }
 
     /// Starts a worker and waits for it.

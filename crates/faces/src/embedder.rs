@@ -2,7 +2,7 @@
 //! that both together separate people better than either.
 //!
 //! What each network computes is a mean over the face and its mirror image, which reduces the effects of pose and
-//! light. Frames of one film, which differ little in light, are compared without the mirror image, in half the time.
+//! light. Faces of one film, whose camera and room are the same, are compared without the mirror image, in half the time.
 
 use imaging::Picture;
 use inference::{Input, ModelName, Models};

@@ -218,8 +218,8 @@ impl Picture {
         picture
     }
 
-    /// Columns of a [warped](Picture::warp) row at `y` that come from places with pixels of this picture on all sides; few
-    /// others do. Empty if the map is not affine.
+    /// Columns of a [warped](Picture::warp) row at `y` that come from places with pixels of this picture on all sides.
+    /// It may leave out some at the ends. Empty if the map is not affine.
     fn inside_of_row(&self, map: &Homography, y: f32, width: u32) -> std::ops::Range<u32> {
         if !map.is_affine() || width == 0 {
             return 0..0;

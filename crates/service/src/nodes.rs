@@ -1,8 +1,8 @@
 //! The reports of all serving processes to one another, every 30 s, for the operator console. A process
 //! registers with its version, the fingerprint of its key file and its lists. `keys rewrap` waits for nodes
-//! with another key, and challenges for capacity; nothing else is decided by the reports. They contain no personal data. A process whose
-//! key does not belong to the database writes nothing. If the database returns to an earlier state, the next
-//! report restores this process's row.
+//! with another key, and liveness challenges wait until the nodes can carry them; nothing else is decided by the
+//! reports. They contain no personal data. A process whose key does not belong to the database writes nothing. If
+//! the database returns to an earlier state, the next report restores this process's row.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(30);
 const FOLDER_WITHIN: Duration = Duration::from_secs(5);
 /// The row of a process that has been silent for this long is deleted.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+/// No node carries more challenges, whatever its report says.
+const MOST_OF_A_NODE: usize = 1_000;
 /// A process that has been silent for this long no longer counts as serving.
 pub const SILENT_MS: i64 = 90 * 1_000;
 
@@ -98,7 +100,6 @@ pub async fn run(app: Shared) {
 /// How many liveness challenges the serving processes carry together.
 pub async fn challenges(app: &App, conn: &mut store::Conn) -> Result<usize, store::Error> {
     let own = app.challenges.challenges(app.config.workers());
-    metrics::gauge!("bonafide_challenge_capacity").set(own as f64);
     let serving_since = conn.now() - SILENT_MS;
     let others = nodes::list(conn).await?;
     let others = others
@@ -106,9 +107,9 @@ pub async fn challenges(app: &App, conn: &mut store::Conn) -> Result<usize, stor
         .filter(|node| node.id != app.presence.id() && node.seen_at > serving_since)
         .map(|node| match Report::read(&node.report).challenges {
             0 => app.config.workers() * MOST_PER_WORKER,
-            carried => carried,
+            carried => carried.min(MOST_OF_A_NODE),
         });
-    Ok(own + others.sum::<usize>())
+    Ok(others.fold(own, usize::saturating_add))
 }
 
 /// Creates this process's current report.
@@ -166,10 +167,12 @@ pub async fn report(app: &Shared) -> Report {
     found.extend(of_folder);
     found.extend(app.background.chains());
     found.push(checks::public_url(&app.config));
+    let challenges = app.challenges.challenges(app.config.workers());
+    metrics::gauge!("bonafide_challenge_capacity").set(challenges as f64);
     Report {
         checks: found,
         capacity: app.cpu.capacity(),
-        challenges: app.challenges.challenges(app.config.workers()),
+        challenges,
         lists: app
             .lists
             .screener()

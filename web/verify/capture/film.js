@@ -8,8 +8,8 @@ import { MAX_JPEG_BYTES } from "./frames.js";
 /** @typedef {import("./challenge.js").Shot} Shot */
 
 /**
- * Maximum interval between frames, if the camera has pictures for it: of a camera with 30 a second it takes every second
- * picture, and every third one if frames are answered slowly. Ten a second suffice.
+ * The interval of frames that is kept to as the camera's pictures allow: of 30 a second, every second one is taken, and
+ * every third one if frames are answered slowly. Ten a second suffice.
  */
 const INTERVAL_MS = 68;
 const SLOW_INTERVAL_MS = 102;
@@ -51,8 +51,9 @@ export function createFilm(video) {
   const context = canvas.getContext("2d", { alpha: false });
   let quality = 0.7;
   let last = -Infinity;
-  /** When the last picture of the camera was seen, and the usual time between two. */
+  /** When the last picture of the camera was seen, its number, and the time between two. */
   let picture = -Infinity;
+  let pictures = 0;
   let gap = MAX_GAP_MS;
 
   /** Waits for the next picture of the camera. @param {boolean} isSlow @returns {Promise<boolean>} false: it has stopped */
@@ -64,11 +65,11 @@ export function createFilm(video) {
         resolve(true);
       };
       if ("requestVideoFrameCallback" in video) {
-        const seen = () => {
-          const now = performance.now();
-          // Encoding a frame hides pictures, so that the shorter times count.
-          gap = Math.min(now - picture, 1.1 * gap, MAX_GAP_MS);
-          picture = now;
+        /** @param {number} now @param {{presentedFrames: number}} camera */
+        const seen = (now, { presentedFrames }) => {
+          // Encoding a frame hides pictures. A call that was given up has seen the same one.
+          if (presentedFrames > pictures) gap = Math.min((now - picture) / (presentedFrames - pictures), MAX_GAP_MS);
+          [pictures, picture] = [presentedFrames, now];
           if (isDue(now - last, gap, isSlow)) done();
           else video.requestVideoFrameCallback(seen);
         };

@@ -123,6 +123,25 @@ fn a_worker_that_dies_is_replaced() {
     );
 }
 
+#[tokio::test]
+async fn a_worn_worker_goes_on_until_its_successor_can_work() {
+    let png = files::png(&files::two_halves(32, 16));
+    let engines = EngineWorkers::start(settings(env!("CARGO_BIN_EXE_bonafide")));
+    engines.wait().unwrap();
+    let workers = || workers_of(std::process::id());
+    let [first] = workers()[..] else {
+        panic!("{:?}", workers())
+    };
+    // One file more than it is to work on.
+    for _ in 0..51 {
+        assert!(engines.check(&png, || false).unwrap().is_ok());
+    }
+    assert!(workers().contains(&first), "no file waited for another worker");
+    let replaced = async || matches!(workers()[..], [second] if second != first);
+    wait_until(replaced, "another worker alone").await;
+    assert!(engines.check(&png, || false).unwrap().is_ok());
+}
+
 #[test]
 fn a_file_that_takes_too_much_work_is_refused_and_the_next_has_its_own_time() {
     let engines = EngineWorkers::start(settings(env!("CARGO_BIN_EXE_bonafide")));

@@ -16,6 +16,8 @@ pub(super) struct Corners {
     /// down, and of their products, across², across·down, down².
     sums: Vec<[f64; 5]>,
     side: usize,
+    /// The size of the picture, in pixels.
+    picture: (usize, usize),
 }
 
 impl Corners {
@@ -73,22 +75,30 @@ impl Corners {
             stride,
             sums,
             side,
+            picture: (width, height),
         })
     }
 
-    /// The score of the window around a point (pixels); 0 outside the area.
-    pub(super) fn at(&self, point: Point) -> f32 {
+    /// The middle of the window of whole pixels that is nearest to a point (pixels), with its score. `None` if the point is
+    /// outside the area, or that middle outside the picture.
+    pub(super) fn near(&self, point: Point) -> Option<(Point, f32)> {
         let half = self.side as f32 / 2.0;
         let (x, y) = (
             ((point.x - half).round() as isize).saturating_sub(self.left),
             ((point.y - half).round() as isize).saturating_sub(self.top),
         );
         let (columns, rows) = (self.stride - 1, self.sums.len() / self.stride - 1);
-        let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
-            return 0.0;
-        };
+        let (x, y) = (usize::try_from(x).ok()?, usize::try_from(y).ok()?);
         if x.saturating_add(self.side) > columns || y.saturating_add(self.side) > rows {
-            return 0.0;
+            return None;
+        }
+        let middle = Point::new(
+            (x as isize + self.left) as f32 + half,
+            (y as isize + self.top) as f32 + half,
+        );
+        let (width, height) = self.picture;
+        if !(0.0..width as f32).contains(&middle.x) || !(0.0..height as f32).contains(&middle.y) {
+            return None;
         }
         let sum = |x: usize, y: usize| self.sums[y * self.stride + x];
         let (far_x, far_y) = (x + self.side, y + self.side);
@@ -98,6 +108,6 @@ impl Corners {
             std::array::from_fn(|term| (whole[term] - left[term] - upper[term] + corner[term]) / count);
         // Gradients count from their means, as light that rises or falls everywhere moves nothing.
         let (a, b, c) = (xx - across * across, xy - across * down, yy - down * down);
-        (f64::midpoint(a, c) - ((a - c) / 2.0).hypot(b)) as f32
+        Some((middle, (f64::midpoint(a, c) - ((a - c) / 2.0).hypot(b)) as f32))
     }
 }

@@ -511,15 +511,39 @@ mod tests {
     fn the_score_of_a_window_is_that_of_its_template() {
         let picture = pyramid(&textured(120, 90, |x, y| (x, y)));
         let corners = picture.corners([0.0, 0.0, 120.0, 90.0]).expect("an area");
-        for at in [(60.5, 40.5), (20.5, 70.5), (7.5, 7.5), (2.5, 88.5), (119.5, 0.5)] {
-            let at = Point::new(at.0, at.1);
-            let (ours, template) = (corners.at(at), Template::of(&picture.levels[0], at).texture());
+        for (x, y) in [
+            (60.5, 40.5),
+            (20.1, 70.9),
+            (7.5, 7.2),
+            (2.5, 88.5),
+            (119.5, 0.5),
+            (33.0, 44.0),
+        ] {
+            let (at, score) = corners.near(Point::new(x, y)).expect("inside");
             assert!(
-                (ours - template).abs() <= 1e-3 * template.max(1.0),
-                "{at:?}: {ours}, {template}"
+                (at.x - x).abs() <= 0.5 && (at.y - y).abs() <= 0.5,
+                "{at:?} near {x}, {y}"
+            );
+            let template = Template::of(&picture.levels[0], at).texture();
+            assert!(
+                (score - template).abs() <= 1e-3 * template.max(1.0),
+                "{at:?}: {score}, {template}"
             );
         }
-        assert!(corners.at(Point::new(200.0, 40.0)) == 0.0);
+        for (x, y) in [
+            (200.0, 40.0),
+            (-0.9, 40.0),
+            (120.4, 40.0),
+            (60.0, -3.0),
+            (f32::NAN, 1.0),
+        ] {
+            assert!(
+                corners
+                    .near(Point::new(x, y))
+                    .is_none_or(|(at, _)| at.x < 120.0 && at.y > 0.0),
+                "{x}, {y}"
+            );
+        }
     }
 
     #[test]
@@ -548,7 +572,11 @@ mod tests {
             };
             let (before, now) = (noise(seed), noise(seed ^ 1));
             let corners = before.corners([0.0, 0.0, width as f32, height as f32]);
-            prop_assert!(corners.is_none_or(|corners| corners.at(Point::new(x, y)).is_finite()));
+            let near = corners.and_then(|corners| corners.near(Point::new(x, y)));
+            let is_sound = near.is_none_or(|(at, score)| {
+                (0.0..width as f32).contains(&at.x) && (0.0..height as f32).contains(&at.y) && score.is_finite()
+            });
+            prop_assert!(is_sound);
             for next in [&before, &now] {
                 if let Some(at) = before.follow(next, Point::new(x, y)) {
                     prop_assert!((0.0..width as f32).contains(&at.x) && (0.0..height as f32).contains(&at.y));

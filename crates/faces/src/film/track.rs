@@ -21,7 +21,7 @@ const SEARCH: f32 = 0.06;
 const SEARCH_STEPS: i32 = 2;
 /// The least distance of two points, in eye distances.
 const APART: f32 = 0.045;
-/// So many frames are searched once for other faces.
+/// One frame in so many is searched for other faces.
 const SEARCHED_EVERY: u8 = 4;
 /// The largest coordinate of a plausible track, in pixels. Frames are smaller.
 const MAX_COORDINATE: f32 = 100_000.0;
@@ -61,6 +61,9 @@ pub struct Track {
     /// Frames since the detector searched the whole of one. It searches every fourth one.
     #[serde(default)]
     unsearched: u8,
+    /// For servers of versions before `unsearched`: whether the last frame was searched.
+    #[serde(default)]
+    searched: bool,
     /// Points that were placed in the reference.
     placed: u32,
     /// Points that are still followed.
@@ -80,7 +83,11 @@ impl Track {
         } else {
             self.unsearched.saturating_add(1)
         };
-        Self { unsearched, ..self }
+        Self {
+            unsearched,
+            searched,
+            ..self
+        }
     }
 
     /// Whether every number is one that [`crate::FaceEngine::film`] can have returned.
@@ -122,6 +129,7 @@ impl Track {
             face,
             eyes,
             unsearched: 0,
+            searched: true,
             placed: u32::try_from(points.len()).unwrap_or(u32::MAX),
             points,
         };
@@ -189,14 +197,16 @@ impl Places {
         let places = steps().flat_map(|x| steps().map(move |y| (x as f32 * step, y as f32 * step)));
         places
             .map(|(x, y)| Point::new(middle.x + x, middle.y + y))
-            .filter(|place| {
+            .filter_map(|place| {
+                let (at, texture) = self
+                    .corners
+                    .near(Point::new(place.x / self.scale, place.y / self.scale))?;
+                Some((Point::new(at.x * self.scale, at.y * self.scale), texture))
+            })
+            .filter(|(place, _)| {
                 self.points
                     .iter()
                     .all(|point| point.from.distance(*place) >= apart)
-            })
-            .map(|place| {
-                let at = Point::new(place.x / self.scale, place.y / self.scale);
-                (place, self.corners.at(at))
             })
             .filter(|(_, texture)| *texture >= MIN_TEXTURE)
             .max_by(|(_, a), (_, b)| a.total_cmp(b))
@@ -223,6 +233,7 @@ mod tests {
             },
             eyes: 90.0,
             unsearched: 0,
+            searched: true,
             placed: MAX_POINTS as u32,
             points: vec![point; points],
         }
@@ -237,9 +248,21 @@ mod tests {
     }
 
     #[test]
+    fn a_track_of_an_earlier_version_is_read() {
+        let mut json = serde_json::to_value(track(30)).expect("serialises");
+        json.as_object_mut()
+            .expect("an object")
+            .remove("unsearched")
+            .expect("a member");
+        let read: Track = serde_json::from_value(json).expect("parses");
+        assert_eq!(read, track(30));
+    }
+
+    #[test]
     fn numbers_that_no_frame_gives_are_noticed() {
         assert!(track(MAX_POINTS).is_plausible() && track(0).is_plausible());
-        let faults: [fn(&mut Track); 7] = [
+        let faults: [fn(&mut Track); 8] = [
+            |track| track.unsearched = SEARCHED_EVERY,
             |track| track.points.push(track.points[0]),
             |track| track.placed = 3,
             |track| track.placed = u32::MAX,

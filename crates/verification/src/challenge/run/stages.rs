@@ -142,6 +142,8 @@ impl Run {
         if verdict == FlashVerdict::Another {
             return self.finish(End::Failed(Failure::WrongLight));
         }
+        self.is_compared = false;
+        self.is_followed = false;
         self.enter(Stage::Back(0), frame.at_ms);
     }
 

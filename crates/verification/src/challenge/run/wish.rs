@@ -30,7 +30,8 @@ impl Run {
             }
             // A comparison before the hold saves the person from waiting for it.
             Stage::Turn(index) => (false, self.was_under_way(index) && self.must_compare(index)),
-            Stage::Hold(index) => (false, self.must_compare(index)),
+            // Each body is compared, so that no other head takes over at the end.
+            Stage::Hold(_) => (false, true),
             // The first frame that looks straight ahead can already be the reference of the next move.
             Stage::Back(_) => (self.was_nearly_straight(), self.was_nearly_straight()),
         };
