@@ -9,7 +9,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { runChallenge } from "../verify/capture/challenge.js";
-import { interval } from "../verify/capture/film.js";
+import { createSchedule } from "../verify/capture/film.js";
 import { MAX_JPEG_BYTES } from "../verify/capture/frames.js";
 import { startBrowser } from "./browser.mjs";
 import { documentsFlow, startServer } from "./server.mjs";
@@ -85,13 +85,13 @@ async function attempt(server, drawn, number) {
   let next = /** @type {[string, number]} */ (["yaw", 0]);
   let moveAt = Infinity;
   let asked = "";
-  let nextAt = now();
+  const schedule = createSchedule();
   let since = 0;
 
   /** @param {boolean} isSlow @returns {Promise<import("../verify/capture/challenge.js").Shot>} */
   async function film(isSlow) {
-    nextAt = Math.max(nextAt + interval(isSlow), now());
-    await pause(nextAt - now());
+    await pause(schedule.wait(now()));
+    schedule.taken(now(), isSlow);
     const passed = (now() - last) / 1000;
     last = now();
     if (last >= moveAt) {

@@ -7,16 +7,10 @@ import { MAX_JPEG_BYTES } from "./frames.js";
 
 /** @typedef {import("./challenge.js").Shot} Shot */
 
-/**
- * The interval of frames that is kept to as the camera's pictures allow: of 30 a second, every second one is taken, and
- * every third one if frames are answered slowly. Ten a second suffice.
- */
-const INTERVAL_MS = 68;
-const SLOW_INTERVAL_MS = 102;
-/** Minimum interval, for cameras with more pictures. */
-const FASTEST_MS = 50;
-/** Without `requestVideoFrameCallback`, pictures are taken this much before the interval ends. */
-const EARLY_MS = 6;
+/** The mean interval of frames: 15 a second. */
+const INTERVAL_MS = 1000 / 15;
+/** The same while frames are answered slowly: 11 a second. Ten suffice, and a busy phone takes some too late. */
+const SLOW_INTERVAL_MS = 1000 / 11;
 /** No camera's pictures are assumed to be further apart. */
 const MAX_GAP_MS = 70;
 /** A camera without a picture for this long has stopped. */
@@ -37,27 +31,37 @@ export function frameSize(width, height) {
 }
 
 /**
- * Whether to take this picture of the camera, because the next one would come too late.
- * @param {number} since ms since the last frame @param {number} gap ms between two pictures @param {boolean} isSlow frames are answered slowly
+ * The times at which frames are due. A late frame does not delay the others, so that the mean interval is kept, but what a
+ * pause has missed is not made up for.
  */
-export const isDue = (since, gap, isSlow) => since >= FASTEST_MS && since + gap > (isSlow ? SLOW_INTERVAL_MS : INTERVAL_MS);
-
-/** The interval of frames without the camera's own clock. @param {boolean} isSlow */
-export const interval = (isSlow) => (isSlow ? SLOW_INTERVAL_MS : INTERVAL_MS) - EARLY_MS;
+export function createSchedule() {
+  let due = -Infinity;
+  return {
+    /** Whether a picture is nearer to the time than the next one. @param {number} now @param {number} gap ms between two pictures */
+    isDue: (now, gap) => now + gap / 2 >= due,
+    /** The ms until the next frame is due. @param {number} now */
+    wait: (now) => Math.max(0, due - now),
+    /** A frame was taken. @param {number} now @param {boolean} isSlow frames are answered slowly */
+    taken(now, isSlow) {
+      const interval = isSlow ? SLOW_INTERVAL_MS : INTERVAL_MS;
+      due = Math.max(due, now - interval / 2) + interval;
+    },
+  };
+}
 
 /** @param {HTMLVideoElement} video */
 export function createFilm(video) {
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d", { alpha: false });
   let quality = 0.7;
-  let last = -Infinity;
+  const schedule = createSchedule();
   /** When the last picture of the camera was seen, its number, and the time between two. */
   let picture = -Infinity;
   let pictures = 0;
   let gap = MAX_GAP_MS;
 
-  /** Waits for the next picture of the camera. @param {boolean} isSlow @returns {Promise<boolean>} false: it has stopped */
-  const nextPicture = (isSlow) =>
+  /** Waits for the picture of the next frame. @returns {Promise<boolean>} false: the camera has stopped */
+  const nextPicture = () =>
     new Promise((resolve) => {
       const stalled = setTimeout(() => resolve(false), STALLED_MS);
       const done = () => {
@@ -70,11 +74,11 @@ export function createFilm(video) {
           // Encoding a frame hides pictures. A call that was given up has seen the same one.
           if (presentedFrames > pictures) gap = Math.min((now - picture) / (presentedFrames - pictures), MAX_GAP_MS);
           [pictures, picture] = [presentedFrames, now];
-          if (isDue(now - last, gap, isSlow)) done();
+          if (schedule.isDue(now, gap)) done();
           else video.requestVideoFrameCallback(seen);
         };
         video.requestVideoFrameCallback(seen);
-      } else setTimeout(done, Math.max(0, last + interval(isSlow) - performance.now()));
+      } else setTimeout(done, schedule.wait(performance.now()));
     });
 
   /** @param {number} value @returns {Promise<Blob | null>} */
@@ -82,9 +86,9 @@ export function createFilm(video) {
 
   /** @param {boolean} isSlow frames are answered slowly @returns {Promise<Shot | null>} null: the camera has stopped */
   return async function film(isSlow) {
-    if (context === null || !(await nextPicture(isSlow)) || video.videoWidth === 0 || video.readyState < 2) return null;
+    if (context === null || !(await nextPicture()) || video.videoWidth === 0 || video.readyState < 2) return null;
     const at = performance.now();
-    last = at;
+    schedule.taken(at, isSlow);
     const { width, height, top, part } = frameSize(video.videoWidth, video.videoHeight);
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     context.imageSmoothingQuality = "medium";
