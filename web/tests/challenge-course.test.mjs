@@ -141,6 +141,9 @@ async function run(answer, { size = () => [360, 640], signal = new AbortControll
   return { ending, log, shown };
 }
 
+/** What a course needs beside server, camera and clock, if nobody looks at it. @returns {Pick<import("../verify/capture/challenge.js").Course, "show" | "onBreak" | "stored" | "route" | "restart" | "signal">} */
+const unattended = () => ({ show: () => {}, onBreak: () => {}, stored: new Map(), route: "standard", restart: false, signal: new AbortController().signal });
+
 /** @param {number} number @param {object} [more] @returns {Partial<Answer>} */
 const running = (number, /** @type {{nonce?: string, nextFrame?: number, colour?: string | null}} */ { nonce = NONCE, nextFrame = 0, colour = null } = {}) =>
   ({ state: "running", nonce, nextFrame, instruction: { number, show: colour ? "flash" : "look", move: null, colour }, hint: null, progress: 0 });
@@ -248,12 +251,7 @@ test("at most 30 frames wait; three times more is a slow connection", async () =
       await new Promise((resolve) => setImmediate(resolve));
       return { jpeg: new Uint8Array(1), width: 360, height: 640, at: 0 };
     },
-    show: () => {},
-    onBreak: () => {},
-    stored: new Map(),
-    route: "standard",
-    restart: false,
-    signal: new AbortController().signal,
+    ...unattended(),
     clock: { now: () => 0, pause: async () => {} },
   });
   assert.ok(most <= MAX_FRAMES);
@@ -279,12 +277,7 @@ test("fewer frames while they are answered slowly", async () => {
       await new Promise((resolve) => setTimeout(resolve, 3));
       return { jpeg: new Uint8Array(1), width: 360, height: 640, at: time };
     },
-    show: () => {},
-    onBreak: () => {},
-    stored: new Map(),
-    route: "standard",
-    restart: false,
-    signal: new AbortController().signal,
+    ...unattended(),
     clock: { now: () => time, pause: async () => {} },
   });
   assert.deepEqual([1, 2, 3, 4].map((body) => slow.get(body)), [false, true, true, false]);

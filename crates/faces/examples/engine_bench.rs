@@ -6,15 +6,16 @@
 #![expect(clippy::print_stdout, reason = "a program whose purpose is to print figures")]
 #![expect(clippy::expect_used, reason = "a measurement fails by panicking")]
 
+mod processor_time;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use faces::{FaceEngine, PictureKind};
 use imaging::{Limits, Picture, decode};
 use inference::{Input, ModelName, Models, find_models_dir};
-use rustix::time::{ClockId, clock_gettime};
 
-const ROUNDS: usize = 15;
+use processor_time::{ROUNDS, median};
+
 /// The size of a 12-megapixel picture held upright, and of the selfie on it.
 const SELFIE: (u32, u32) = (3000, 4000);
 const PERSON_WIDTH: u32 = 2400;
@@ -114,23 +115,4 @@ fn run_alone(models: &Models, network: ModelName, batch: usize) -> f64 {
         data: &data,
     };
     median(|| drop(models.run(network, input).expect("models run"))) / batch as f64
-}
-
-/// The median of milliseconds of processor time, of all threads of this process.
-fn median(mut work: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let start = processor_time();
-            work();
-            (processor_time() - start).as_secs_f64() * 1e3
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[ROUNDS / 2]
-}
-
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or_default())
 }

@@ -6,15 +6,16 @@
 #![expect(clippy::print_stdout, reason = "a program whose purpose is to print figures")]
 #![expect(clippy::expect_used, reason = "a measurement fails by panicking")]
 
+mod processor_time;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use faces::{FaceEngine, FilmRequest};
 use imaging::{Limits, Picture, decode};
 use inference::{Models, find_models_dir};
-use rustix::time::{ClockId, clock_gettime};
 
-const ROUNDS: usize = 15;
+use processor_time::median;
+
 /// The size that the page sends.
 const SIZE: (u32, u32) = (360, 480);
 const QUALITY: u8 = 70;
@@ -73,23 +74,4 @@ fn shifted(person: &Picture, number: u32) -> Picture {
     let rows = top..top + SIZE.1;
     let pixels = rows.flat_map(|y| scaled.row(y)[left * 3..(left + SIZE.0 as usize) * 3].to_vec());
     Picture::new(SIZE.0, SIZE.1, pixels.collect()).expect("the right size")
-}
-
-/// The median of milliseconds of processor time, of all threads of this process.
-fn median(mut work: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let start = processor_time();
-            work();
-            (processor_time() - start).as_secs_f64() * 1e3
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[ROUNDS / 2]
-}
-
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or_default())
 }
