@@ -40,6 +40,15 @@ impl Wear {
     }
 }
 
+/// How a worker loads the models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// A file waits for it.
+    AtOnce,
+    /// Others work on files meanwhile, and have the processor first.
+    Aside,
+}
+
 /// Says whether the caller of some work has gone.
 pub(crate) type CallerGone = Arc<dyn Fn() -> bool + Send + Sync>;
 
@@ -97,6 +106,7 @@ impl Worker {
     pub(crate) fn start(
         settings: &Settings,
         selection: &Selection,
+        start: Start,
         gone: &CallerGone,
     ) -> Result<(Self, Engines), StartError> {
         let mut command = Command::new(&settings.program);
@@ -111,6 +121,9 @@ impl Worker {
         }
         if settings.weak_sandbox {
             command.arg("--weak-sandbox");
+        }
+        if start == Start::Aside {
+            command.arg("--load-aside");
         }
         let mut worker = Worker::spawn(&mut command)
             .map_err(|error| StartError::Broken(format!("no engine worker can be started: {error}")))?;
@@ -176,14 +189,22 @@ impl Worker {
     }
 
     /// How worn the worker is: by the files that it has worked on, or by the memory that it keeps.
-    pub(crate) fn wear(&self) -> Wear {
-        let resident = self.child.as_ref().and_then(|child| resident_bytes(child.id()));
+    pub(crate) fn wear(&mut self) -> Wear {
+        let Some(resident) = self.child.as_ref().and_then(|child| resident_bytes(child.id())) else {
+            return Wear::Spent;
+        };
         let most = RESIDENT.saturating_add(self.models.own_bytes.saturating_mul(OWN_MODEL));
         // One that has not worked yet has the memory that every worker has.
-        if self.wear > 0 && resident.is_none_or(|bytes| bytes > most) {
-            return Wear::Spent;
+        match self.wear {
+            0 => Wear::Little,
+            _ if resident > most.saturating_mul(2) => Wear::Spent,
+            _ => {
+                if resident > most {
+                    self.wear = self.wear.max(MAX_WEAR);
+                }
+                Wear::of(self.wear)
+            }
         }
-        Wear::of(self.wear)
     }
 
     fn guarded<T>(
@@ -327,8 +348,8 @@ mod tests {
             (0, Wear::Little),
             (49 * FILE_WEAR, Wear::Little),
             (50 * FILE_WEAR, Wear::Much),
-            (59 * FILE_WEAR, Wear::Much),
-            (60 * FILE_WEAR, Wear::Spent),
+            (69 * FILE_WEAR, Wear::Much),
+            (70 * FILE_WEAR, Wear::Spent),
             (u32::MAX, Wear::Spent),
         ] {
             assert_eq!(Wear::of(wear), expected, "{wear}");
@@ -339,7 +360,8 @@ mod tests {
     fn a_worker_without_a_required_wall_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let settings = without_wall(folder.path(), sandbox::Wall::SystemCalls);
-        let Err(StartError::Broken(reason)) = Worker::start(&settings, &Selection::default(), &never())
+        let Err(StartError::Broken(reason)) =
+            Worker::start(&settings, &Selection::default(), Start::AtOnce, &never())
         else {
             panic!("it was used")
         };
@@ -357,7 +379,7 @@ mod tests {
         assert_eq!(engines.missing_walls, ["system calls: no"]);
         let settings = without_wall(folder.path(), sandbox::Wall::Network);
         assert!(
-            Worker::start(&settings, &Selection::default(), &never()).is_ok(),
+            Worker::start(&settings, &Selection::default(), Start::AtOnce, &never()).is_ok(),
             "not every kernel has it"
         );
     }

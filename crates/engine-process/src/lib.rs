@@ -10,16 +10,19 @@
 
 mod answers;
 mod child;
+mod error;
 mod film;
 mod limits;
 mod parent;
 pub mod protocol;
+mod retry;
 mod settings;
 pub mod worker;
 
 pub use answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage, Timings};
 pub use child::check_walls;
+pub use error::EngineError;
 pub use film::{FilmDecodeError, FilmTask, Filmed};
-pub use parent::{EngineError, EngineWorkers};
+pub use parent::EngineWorkers;
 pub use sandbox::{Wall, prepare_control_group};
 pub use settings::{Engines, Settings};

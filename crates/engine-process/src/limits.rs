@@ -24,13 +24,15 @@ pub(crate) const GRACE: Duration = Duration::from_secs(3);
 pub(crate) const START: Duration = Duration::from_secs(120);
 /// A worker is replaced after wear of this much, so that nothing that one file left behind lasts: 50 files.
 pub(crate) const MAX_WEAR: u32 = 50 * FILE_WEAR;
-/// So much more while another worker loads the models, so that films do not wait for it: 10 files, or one person's film.
-pub(crate) const LEEWAY: u32 = 10 * FILE_WEAR;
+/// So much more while another worker loads the models, so that films do not wait for it: 20 files, or 400 calls of
+/// films. Two workers that eight films keep busy make 40 calls a second, and the other one loads aside.
+pub(crate) const LEEWAY: u32 = 20 * FILE_WEAR;
 /// The wear by one file.
-pub(crate) const FILE_WEAR: u32 = 8;
-/// The wear by the frames of one call. A person's film takes up to 60 calls, and a new worker has to load the models.
+pub(crate) const FILE_WEAR: u32 = 20;
+/// The wear by the frames of one call. A person's film takes up to 60 calls, so 50 files wear like 17 people's films.
 pub(crate) const FILM_WEAR: u32 = 1;
-/// A worker is replaced when it keeps more memory than this after a file, in bytes, and what own models take.
+/// A worker that keeps more memory than this after a file, in bytes, and what own models take, is as worn as after
+/// [`MAX_WEAR`]. With twice as much it works no more.
 pub(crate) const RESIDENT: u64 = 340 << 20;
 /// The memory of an own model, in sizes of its file: its weights as read, as arranged for the processor, and buffers.
 pub(crate) const OWN_MODEL: u64 = 3;

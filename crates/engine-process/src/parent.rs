@@ -5,8 +5,6 @@
 //! killed from outside or does not answer in time proves nothing about the file.
 
 use std::collections::BTreeMap;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -15,32 +13,15 @@ use std::time::{Duration, Instant};
 use documents::ReadHints;
 use imaging::{DecodeError, Limits};
 use inference::own::{OwnFolder, Selection};
-use rustix::process::Signal;
-use thiserror::Error;
 
-use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage};
-use crate::child::{CallerGone, StartError, Wear, Worker, WorkerError, never};
+use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture};
+use crate::child::{CallerGone, Start, StartError, Wear, Worker, WorkerError, never};
+use crate::error::EngineError;
 use crate::film::{FRAME_SIDE, FilmDecodeError, FilmTask, Filmed};
 use crate::limits::{MAX_SIDE, PATIENCE};
 use crate::protocol::{Answer, Request, Task};
+use crate::retry::{End, Next, decide_retry, fault_of_exit};
 use crate::settings::{Engines, Settings};
-
-/// Why a file has no answer. None of these is a fault of the file.
-#[derive(Debug, Error)]
-pub enum EngineError {
-    /// No worker can be started, or the models cannot be used.
-    #[error("the engines cannot be used: {0}")]
-    Unavailable(String),
-    /// The worker was killed from outside, or did not answer in time.
-    #[error("an engine worker ended before it answered")]
-    Lost,
-    /// A model did not run.
-    #[error("an engine failed at the stage `{}`", .0.as_str())]
-    Failed(Stage),
-    /// The caller has gone, so the work was stopped.
-    #[error("the caller has gone")]
-    Abandoned,
-}
 
 const LOADING: &str = "the models are still being loaded";
 /// The shortest time between two starts in the background for [`EngineWorkers::get`].
@@ -302,7 +283,7 @@ impl EngineWorkers {
             let was_idle = idle.is_some();
             let mut pooled = match idle.take() {
                 Some(pooled) => pooled,
-                None => self.start_worker(&gone)?,
+                None => self.start_worker(Start::AtOnce, &gone)?,
             };
             let end = match pooled.worker.answer(request, file, &gone) {
                 Ok(Answer::Undecodable(DecodeError::Unfinished)) => End::Unknown,
@@ -351,7 +332,6 @@ impl EngineWorkers {
                 drop(pooled);
                 return self.start_one_more();
             }
-            Wear::Much if pooled.is_replaced() => return,
             Wear::Much if pooled.replaced.is_none() => pooled.replaced = self.start_successor(),
             Wear::Much | Wear::Little => {}
         }
@@ -370,8 +350,8 @@ impl EngineWorkers {
         }
         let replaced = Arc::new(AtomicBool::new(false));
         let (workers, done) = (self.clone(), Arc::clone(&replaced));
-        self.in_background(move || {
-            let started = workers.start_worker(&never());
+        let begun = self.in_background(move || {
+            let started = workers.start_worker(Start::Aside, &never());
             workers.0.is_loading.store(false, Ordering::Release);
             if let Ok(pooled) = started {
                 let mut idle = workers.0.idle();
@@ -389,18 +369,21 @@ impl EngineWorkers {
                 drop(worn);
             }
         });
-        Some(replaced)
+        if !begun {
+            self.0.is_loading.store(false, Ordering::Release);
+        }
+        begun.then_some(replaced)
     }
 
     /// Starts a worker and waits for it.
-    fn start_worker(&self, gone: &CallerGone) -> Result<PooledWorker, EngineError> {
+    fn start_worker(&self, start: Start, gone: &CallerGone) -> Result<PooledWorker, EngineError> {
         self.0.status().workers += 1;
         let slot = WorkerSlot(Arc::downgrade(&self.0));
         if gone() {
             return Err(EngineError::Abandoned);
         }
         let started = self.selection().and_then(|selection| {
-            let (worker, engines) = Worker::start(&self.0.settings, &selection, gone)?;
+            let (worker, engines) = Worker::start(&self.0.settings, &selection, start, gone)?;
             Ok((worker, engines, selection))
         });
         let mut status = self.0.status();
@@ -463,19 +446,22 @@ impl EngineWorkers {
         }
         let workers = self.clone();
         self.in_background(move || {
-            if let Ok(pooled) = workers.start_worker(&never()) {
+            if let Ok(pooled) = workers.start_worker(Start::AtOnce, &never()) {
                 workers.return_worker(pooled);
             }
         });
     }
 
-    fn in_background(&self, work: impl FnOnce() + Send + 'static) {
-        if let Err(error) = thread::Builder::new().spawn(work) {
-            let reason = format!("no thread can be started: {error}");
-            tracing::error!("an engine worker cannot start: {reason}");
-            self.0.status().last.get_or_insert(Err(reason));
-            self.0.changed.notify_all();
-        }
+    /// Whether a thread could be started for the work.
+    fn in_background(&self, work: impl FnOnce() + Send + 'static) -> bool {
+        let Err(error) = thread::Builder::new().spawn(work) else {
+            return true;
+        };
+        let reason = format!("no thread can be started: {error}");
+        tracing::error!("an engine worker cannot start: {reason}");
+        self.0.status().last.get_or_insert(Err(reason));
+        self.0.changed.notify_all();
+        false
     }
 }
 
@@ -486,114 +472,5 @@ impl Shared {
 
     fn status(&self) -> MutexGuard<'_, EngineStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// How a worker ended without an answer that counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum End {
-    /// The file caused it.
-    Fault(DecodeError),
-    /// It was killed from outside, or did not end in time.
-    Unknown,
-    /// It was killed because the caller has gone.
-    Abandoned,
-}
-
-/// What follows from a worker's end.
-#[derive(Debug)]
-enum Next {
-    /// Give the file to a fresh worker. The fault is what the file caused so far.
-    Again(Option<DecodeError>),
-    /// Refuse the file.
-    Refuse(DecodeError),
-    /// Answer that the engines could not finish.
-    Give(EngineError),
-}
-
-/// A file is refused for a fault that it caused twice. After an unknown end only a worker that was idle before
-/// is replaced once, because it may have been killed for reasons unrelated to this file.
-fn decide_retry(end: End, earlier: Option<DecodeError>, was_idle: bool) -> Next {
-    match end {
-        End::Fault(fault) if earlier.is_some() => Next::Refuse(fault),
-        End::Fault(fault) => Next::Again(Some(fault)),
-        End::Unknown if was_idle => Next::Again(None),
-        End::Unknown => Next::Give(EngineError::Lost),
-        End::Abandoned => Next::Give(EngineError::Abandoned),
-    }
-}
-
-/// What the end of a worker proves about its file. The worker ends itself when memory runs out or its code
-/// fails, and the operating system ends it when its processor time is used up. Any other end comes from
-/// outside and proves nothing.
-fn fault_of_exit(status: ExitStatus) -> Option<DecodeError> {
-    let signal = status.signal()?;
-    if signal == Signal::XCPU.as_raw() {
-        return Some(DecodeError::TooMuchWork);
-    }
-    let own = [
-        Signal::ABORT,
-        Signal::SEGV,
-        Signal::BUS,
-        Signal::ILL,
-        Signal::FPE,
-        Signal::TRAP,
-        Signal::SYS,
-    ];
-    own.iter()
-        .any(|own| own.as_raw() == signal)
-        .then_some(DecodeError::Crashed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_a_file_does_to_its_worker_is_a_fault_of_the_file() {
-        for (signal, expected) in [
-            (Signal::XCPU, Some(DecodeError::TooMuchWork)),
-            (Signal::ABORT, Some(DecodeError::Crashed)),
-            (Signal::SEGV, Some(DecodeError::Crashed)),
-            (Signal::BUS, Some(DecodeError::Crashed)),
-            (Signal::KILL, None),
-            (Signal::TERM, None),
-            (Signal::INT, None),
-            (Signal::HUP, None),
-        ] {
-            let status = ExitStatus::from_raw(signal.as_raw());
-            assert_eq!(fault_of_exit(status), expected, "{signal:?}");
-        }
-        for code in [0, 1, 127] {
-            assert_eq!(fault_of_exit(ExitStatus::from_raw(code << 8)), None, "{code}");
-        }
-    }
-
-    #[test]
-    fn a_file_is_refused_for_what_it_causes_twice() {
-        use DecodeError::{Crashed, TooMuchWork};
-        let cases = [
-            (End::Fault(Crashed), None, true, "Again(Some(Crashed))"),
-            (End::Fault(TooMuchWork), None, false, "Again(Some(TooMuchWork))"),
-            (
-                End::Fault(TooMuchWork),
-                Some(TooMuchWork),
-                false,
-                "Refuse(TooMuchWork)",
-            ),
-            (End::Fault(Crashed), Some(TooMuchWork), false, "Refuse(Crashed)"),
-            (End::Unknown, None, true, "Again(None)"),
-            (End::Unknown, None, false, "Give(Lost)"),
-            (End::Unknown, Some(Crashed), false, "Give(Lost)"),
-            (End::Abandoned, None, true, "Give(Abandoned)"),
-        ];
-        for (end, earlier, was_idle, expected) in cases {
-            let shown = format!("{end:?} {earlier:?} {was_idle}");
-            assert_eq!(
-                format!("{:?}", decide_retry(end, earlier, was_idle)),
-                expected,
-                "{shown}"
-            );
-        }
     }
 }

@@ -18,7 +18,8 @@ use inference::Models;
 use inference::own::{OwnModel, Selection};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
+use rustix::thread::gettid;
 use rustix::time::{ClockId, clock_gettime};
 use sandbox::{Plan, Walls};
 
@@ -30,6 +31,9 @@ use crate::protocol::{self, Answer, Greeting, LoadedModels, ProtocolError, Reque
 /// What the kernel says about the processor.
 const PROCESSOR: [&str; 2] = ["/proc/cpuinfo", "/sys/devices/system/cpu"];
 
+/// The nice value of a thread that lets others work (sched(7)): a tenth of their share of a busy processor.
+const ASIDE: i32 = 10;
+
 /// What a worker is started with.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -39,6 +43,8 @@ pub struct Options {
     pub selection: Selection,
     /// Work even if a required wall is missing.
     pub weak_sandbox: bool,
+    /// Load the models while other workers have the processor first.
+    pub load_aside: bool,
 }
 
 /// Builds the walls, loads the models and answers requests from stdin until it ends.
@@ -57,7 +63,8 @@ pub fn run(options: &Options) -> io::Result<()> {
         memory: MEMORY,
         readable,
     });
-    let engines = Engines::load(folder.as_deref(), &options.selection);
+    let load = || Engines::load(folder.as_deref(), &options.selection);
+    let engines = if options.load_aside { aside(load)? } else { load() };
     end_with_parent()?;
     walls.close();
     let greeting = Greeting {
@@ -121,6 +128,24 @@ impl Engines {
         };
         load().map_err(|error| format!("the models cannot be used: {error}"))
     }
+}
+
+/// Does work on a thread with less right to the processor, and waits for it. The caller keeps its own: a thread that gave
+/// its right away could not take it back.
+fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let low = || {
+        // Without it, the work takes the processor from others, but is done.
+        let _ = setpriority_process(Some(gettid()), ASIDE);
+        work()
+    };
+    thread::scope(|scope| {
+        let thread = thread::Builder::new()
+            .name("load".into())
+            .spawn_scoped(scope, low)?;
+        thread
+            .join()
+            .map_err(|_| io::Error::other("a thread of the engine worker panicked"))
+    })
 }
 
 /// Ends this process when the parent's end of stdin is closed, also while it works.

@@ -21,6 +21,9 @@ pub(crate) struct EngineWorker {
     /// Work even if a required wall is missing.
     #[arg(long)]
     weak_sandbox: bool,
+    /// Load the models while other workers have the processor first.
+    #[arg(long)]
+    load_aside: bool,
     /// Only build the walls, report them, and end.
     #[arg(long)]
     check_walls: bool,
@@ -37,6 +40,7 @@ pub(super) fn run(command: EngineWorker) -> anyhow::Result<()> {
                 embedder: command.embedder,
             },
             weak_sandbox: command.weak_sandbox,
+            load_aside: command.load_aside,
         })?;
     }
     Ok(())
