@@ -326,9 +326,9 @@ async fn signals_of_injection_are_shown_to_reviewers() {
     let page = officer.get("/portal/applicants/1").await.page();
     for said in [
         "OBS Virtual Camera · 1000 × 650 · 30 frames a second",
-        "name of software that poses as one",
-        "size or rate that cameras do not have",
-        "controlled by a program",
+        "name of virtual camera software",
+        "size or frame rate that cameras do not have",
+        "a program controls the browser",
     ] {
         assert!(page.contains(said), "{said}: {page}");
     }
