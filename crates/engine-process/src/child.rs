@@ -22,11 +22,11 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Whether a worker should be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wear {
-    /// It can go on.
+    /// It can continue.
     Little,
-    /// Another one should take its place; until that has loaded the models, it can go on.
+    /// A successor should replace it. It can continue until the successor has loaded the models.
     Much,
-    /// It must not work any more.
+    /// It must not receive another file.
     Spent,
 }
 
@@ -43,9 +43,9 @@ impl Wear {
 /// How a worker loads the models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// A file waits for it.
+    /// A file is waiting for it.
     AtOnce,
-    /// Others work on files meanwhile, and have the processor first.
+    /// Other workers are processing files meanwhile, and have priority for the processor.
     Aside,
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn never() -> CallerGone {
 }
 
 impl Worker {
-    /// Starts a worker and waits until it has loaded the models, with the own models of a selection.
+    /// Starts a worker and waits until it has loaded the models, with the custom models of a selection.
     pub(crate) fn start(
         settings: &Settings,
         selection: &Selection,
@@ -188,7 +188,7 @@ impl Worker {
         })
     }
 
-    /// How worn the worker is: by the files that it has worked on, or by the memory that it keeps.
+    /// How worn the worker is, by the files that it has processed and the memory that it retains.
     pub(crate) fn wear(&mut self) -> Wear {
         let Some(resident) = self.child.as_ref().and_then(|child| resident_bytes(child.id())) else {
             return Wear::Spent;

@@ -1,4 +1,4 @@
-//! Why the engines did not answer. What is wrong with a file is no such error.
+//! Why the engines did not answer. A faulty file is not such an error.
 
 use thiserror::Error;
 

@@ -24,15 +24,16 @@ pub(crate) const GRACE: Duration = Duration::from_secs(3);
 pub(crate) const START: Duration = Duration::from_secs(120);
 /// A worker is replaced after wear of this much, so that nothing that one file left behind lasts: 50 files.
 pub(crate) const MAX_WEAR: u32 = 50 * FILE_WEAR;
-/// So much more while another worker loads the models, so that films do not wait for it: 20 files, or 400 calls of
-/// films. Two workers that eight films keep busy make 40 calls a second, and the other one loads aside.
+/// The further wear that is allowed while a successor loads the models, so that films do not wait for it: 20 files, or
+/// 400 calls of films. Two workers with eight films answer 40 calls a second while the successor loads aside.
 pub(crate) const LEEWAY: u32 = 20 * FILE_WEAR;
 /// The wear by one file.
 pub(crate) const FILE_WEAR: u32 = 20;
-/// The wear by the frames of one call. A person's film takes up to 60 calls, so 50 files wear like 17 people's films.
+/// The wear by the frames of one call. A person's film takes up to 60 calls, so 50 files equal the films of 17 people.
 pub(crate) const FILM_WEAR: u32 = 1;
-/// A worker that keeps more memory than this after a file, in bytes, and what own models take, is as worn as after
-/// [`MAX_WEAR`]. With twice as much it works no more.
+/// A worker that retains more memory than this after a file, in bytes, plus that of custom models, counts as worn by
+/// [`MAX_WEAR`]. With twice as much it must not work any more.
 pub(crate) const RESIDENT: u64 = 340 << 20;
-/// The memory of an own model, in sizes of its file: its weights as read, as arranged for the processor, and buffers.
+/// The memory of a custom model, as a multiple of its file's size: the weights as read, the weights as arranged for the
+/// processor, and buffers.
 pub(crate) const OWN_MODEL: u64 = 3;

@@ -36,7 +36,7 @@ struct EngineStatus {
     tried: Option<Instant>,
     /// Workers that start, wait or work.
     workers: usize,
-    /// The own models of the first worker that started, with the version that it named. All later ones get the same,
+    /// The custom models of the first worker that started, with the version that it named. All later ones get the same,
     /// because attempts of one process must not be decided by different models.
     selection: Option<(Selection, BTreeMap<String, String>)>,
 }
@@ -57,7 +57,7 @@ struct Shared {
 /// A worker with its slot in [`EngineStatus::workers`].
 struct PooledWorker {
     worker: Worker,
-    /// Set as soon as another one is to take its place, and true once that can work.
+    /// Set when a successor starts, and true once the successor can work.
     replaced: Option<Arc<AtomicBool>>,
     _slot: WorkerSlot,
 }
@@ -342,8 +342,8 @@ impl EngineWorkers {
         }
     }
 
-    /// Starts a worker in the background that takes the place of a worn one. The flag is set once it can work. `None` while
-    /// another one is loading the models: one more at a time takes enough memory and processor time.
+    /// Starts a worker in the background that replaces a worn one. The flag becomes true once it can work. `None` while
+    /// another successor is loading the models, because each takes memory and processor time.
     fn start_successor(&self) -> Option<Arc<AtomicBool>> {
         if self.0.is_loading.swap(true, Ordering::AcqRel) {
             return None;
@@ -358,14 +358,14 @@ impl EngineWorkers {
                 done.store(true, Ordering::Release);
                 let worn = match idle.iter_mut().find(|worn| worn.is_replaced()) {
                     Some(worn) => Some(std::mem::replace(worn, pooled)),
-                    // It is at work, and ends with it.
+                    // The worn worker is busy, and ends after its current work.
                     None => {
                         idle.push(pooled);
                         None
                     }
                 };
                 drop(idle);
-                // Waits for the end of its process.
+                // Dropping it waits for the end of its process.
                 drop(worn);
             }
         });
@@ -408,8 +408,7 @@ impl EngineWorkers {
                         _slot: slot,
                     })
                 } else {
-                    let reason =
-                        "an own model was changed after this process had started with it: restart the server";
+                    let reason = "a custom model changed while the server was running: restart the server";
                     tracing::error!("an engine worker cannot be used: {reason}");
                     status.last = Some(Err(reason.into()));
                     Err(EngineError::Unavailable(reason.into()))
@@ -421,7 +420,7 @@ impl EngineWorkers {
         worker
     }
 
-    /// The own models that a worker gets: those of the workers before it, else those in use.
+    /// The custom models that a worker gets: those of the workers before it, else those in use.
     fn selection(&self) -> Result<Selection, StartError> {
         if let Some((selection, _)) = &self.0.status().selection {
             return Ok(selection.clone());

@@ -56,7 +56,7 @@ pub(crate) struct LoadedModels {
     pub face_model: String,
     /// The versions of all models, by name.
     pub versions: BTreeMap<String, String>,
-    /// The sizes of the files of own models, together.
+    /// The sizes of the files of custom models, together.
     pub own_bytes: u64,
 }
 

@@ -13,7 +13,7 @@ pub struct Settings {
     pub program: PathBuf,
     /// The folder of the models, if it is not the usual one.
     pub models: Option<PathBuf>,
-    /// The own models that must be in use. A kind that is not named may have any or none.
+    /// The custom models that must be in use. For a kind that is not named, any model or none may be in use.
     pub required: Selection,
     /// Processor time for decoding one file, in whole seconds.
     pub decoding: Duration,
@@ -37,7 +37,7 @@ pub struct Engines {
 }
 
 impl Engines {
-    /// The own models among them, with their versions.
+    /// The custom models among them, with their versions.
     pub(crate) fn own(&self) -> BTreeMap<String, String> {
         let own = |kind: ModelKind| self.models.get_key_value(kind.as_str());
         ModelKind::ALL

@@ -107,7 +107,7 @@ pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
 }
 
 /// Answers `{"file"}` with `{"file", "error", "outcome", "score", "reasons", "model", "timingMs"}`. `model` is the
-/// score of the operator's own model, or null.
+/// score of the custom model, or null.
 pub fn check_liveness_line(engine: &FaceEngine, line: &str) -> String {
     let answer = |file: Value, result: Result<Value, Failure>, timing: Value| {
         let (cue, error) = split(result, json!({}));

@@ -1,8 +1,8 @@
 //! Face embeddings, and the distance between two of them.
 //!
-//! An embedding has the numbers of the built-in networks and, if the operator's own embedder is in use, its numbers
-//! too. Two faces are compared by the own embedder if both have its numbers, and else by the built-in networks. So a
-//! face that was enrolled before the own embedder is found all the same.
+//! An embedding has the numbers of the built-in networks and, if a custom embedder is in use, its numbers too. Two
+//! faces are compared by the custom embedder if both have its numbers, and otherwise by the built-in networks. So a
+//! face that was enrolled before the custom embedder is still found.
 //!
 //! Each part includes the version of its models, so that numbers of different models are never compared. Embeddings are
 //! personal data, so `Debug` omits the numbers.
@@ -16,41 +16,42 @@ pub(crate) const NETWORK_LEN: usize = 128;
 pub const EMBEDDING_LEN: usize = 2 * NETWORK_LEN;
 /// The length of a model version: hexadecimal digits of the models' hashes.
 const VERSION_BYTES: usize = 12;
-/// The length of [`Embedding::to_bytes`] without an own embedder.
+/// The length of [`Embedding::to_bytes`] without a custom embedder.
 const BUILT_IN_BYTES: usize = VERSION_BYTES + EMBEDDING_LEN * size_of::<i16>();
-/// Between the two versions of an embedding with an own part.
+/// Separates the two versions of an embedding with a custom part.
 const AND: char = '+';
-/// The lengths that the own part may have.
+/// The lengths that the custom part may have.
 pub(crate) const OWN_LENGTHS: std::ops::RangeInclusive<usize> = 32..=1_024;
-/// The largest Euclidean length of the own part, so that a product of two fits into 32 bits.
+/// The largest Euclidean length of the custom part, so that a product of two fits into 32 bits.
 const MAX_OWN_LENGTH: f32 = 2.0;
 
 /// The values of 1.0. The numbers of both networks are within ±1, the range is ±2.
 pub(crate) const ONE: f32 = 16_384.0;
-/// Two embeddings of one picture are within this distance. Measured on 550 faces with detectors and meshes whose files
-/// differ in rounding only: median 0.005, 99 % within 0.036, at most 0.062. The nearest faces of two pictures, which are
-/// frames of a head that turned by 2° between them, are 0.11 apart.
+/// Two embeddings of one picture are within this distance. It was measured on 550 faces with detectors and meshes whose
+/// files differ only in rounding: median 0.005, 99 % within 0.036, at most 0.062. The nearest faces of two different
+/// pictures, frames between which the head turned by 2°, are 0.11 apart.
 const SAME_PICTURE: f32 = 0.1;
 /// The weight of dlib's values in a distance; SFace's weight is 1. See `similarity` for how it was chosen.
 const DLIB_WEIGHT: f32 = 1.2;
 
-/// A face as 256 numbers of 16 bits, and those of the operator's own embedder. Faces of one person are close together
+/// A face as 256 numbers of 16 bits, and those of the custom embedder. Faces of one person are close together
 /// (Euclidean distance, see [`distance`]). Whole numbers make every distance exact, and the same on every machine.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "SerializedEmbedding", into = "SerializedEmbedding")]
 pub struct Embedding {
-    /// The version of the built-in networks, and after a plus sign that of the own embedder.
+    /// The version of the built-in networks, and after a plus sign that of the custom embedder.
     version: String,
     values: [i16; EMBEDDING_LEN],
-    /// Empty without an own embedder.
+    /// Empty without a custom embedder.
     own: Vec<i16>,
 }
 
 /// These bytes or numbers are not an embedding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
-    "not a face embedding: a model version of {VERSION_BYTES} characters and {EMBEDDING_LEN} numbers of 16 bits, and the \
-     same of an own embedder with {} to {} numbers", OWN_LENGTHS.start(), OWN_LENGTHS.end()
+    "not a face embedding, which is a model version of {VERSION_BYTES} characters and {EMBEDDING_LEN} numbers of 16 \
+     bits, optionally followed by those of a custom embedder with {} to {} numbers",
+    OWN_LENGTHS.start(), OWN_LENGTHS.end()
 )]
 pub struct InvalidEmbedding;
 
@@ -70,7 +71,7 @@ impl Embedding {
         })
     }
 
-    /// Adds the part of an own embedder: its version (12 ASCII characters) and its numbers, 16,384 for 1.0.
+    /// Adds the part of a custom embedder: its version (12 ASCII characters) and its numbers, 16,384 for 1.0.
     ///
     /// # Errors
     /// Fails if the version has another length or other characters, or the numbers are too few, too many or too large.
@@ -114,7 +115,7 @@ impl Embedding {
     }
 
     /// The version of the models that computed the embedding: that of the built-in networks, followed by a plus sign and
-    /// that of the own embedder if there was one.
+    /// that of the custom embedder if there was one.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -124,7 +125,7 @@ impl Embedding {
         built_in_version(&self.version)
     }
 
-    /// The version of the own embedder and its numbers.
+    /// The version of the custom embedder and its numbers.
     pub fn own(&self) -> Option<(&str, &[i16])> {
         own_version(&self.version).map(|version| (version, self.own.as_slice()))
     }
@@ -135,7 +136,7 @@ impl Embedding {
     }
 
     /// The storage format: the version of the built-in networks and their numbers as little-endian 16-bit integers, then
-    /// the same of the own embedder if there was one.
+    /// the same of the custom embedder if there was one.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes =
             Vec::with_capacity(BUILT_IN_BYTES + VERSION_BYTES + self.own.len() * size_of::<i16>());
@@ -179,12 +180,12 @@ pub fn built_in_version(version: &str) -> &str {
     version.split_once(AND).map_or(version, |(built_in, _)| built_in)
 }
 
-/// The version of the own embedder in an embedding's version.
+/// The version of the custom embedder in an embedding's version.
 pub(crate) fn own_version(version: &str) -> Option<&str> {
     version.split_once(AND).map(|(_, own)| own)
 }
 
-/// Whether an embedding's version is one with an own embedder.
+/// Whether an embedding's version includes a custom embedder.
 pub fn has_own_part(version: &str) -> bool {
     own_version(version).is_some()
 }
@@ -220,8 +221,9 @@ impl std::fmt::Debug for Embedding {
     }
 }
 
-/// The Euclidean distance of two faces: 0 for the same picture, about 0.8 for the same person, about 1.7 for
-/// strangers. By the own embedder if both have its numbers, scaled by its calibration, and else by the built-in networks.
+/// The Euclidean distance of two faces: 0 for the same picture, about 0.8 for the same person, about 1.7 for strangers.
+/// It is that of the custom embedder, scaled by its calibration, if both faces have its numbers, and otherwise that of
+/// the built-in networks.
 ///
 /// The distance is infinite between embeddings without a model in common, so they never match.
 pub fn distance(a: &Embedding, b: &Embedding) -> f32 {
@@ -234,7 +236,7 @@ pub fn distance(a: &Embedding, b: &Embedding) -> f32 {
     built_in_distance(a, b)
 }
 
-/// The distance by the built-in networks alone, whether or not there is an own embedder; infinite between versions.
+/// The distance by the built-in networks alone, even if there is a custom embedder; infinite between versions.
 pub fn built_in_distance(a: &Embedding, b: &Embedding) -> f32 {
     if a.built_in_version() == b.built_in_version() {
         exact_distance(&a.values, &b.values)
@@ -243,12 +245,12 @@ pub fn built_in_distance(a: &Embedding, b: &Embedding) -> f32 {
     }
 }
 
-/// Whether two embeddings are of one stored picture: embedded twice, at the most with other rounding.
+/// Whether two embeddings are of one stored picture, which was embedded twice with at most different rounding.
 pub fn is_of_same_picture(a: &Embedding, b: &Embedding) -> bool {
     built_in_distance(a, b) <= SAME_PICTURE
 }
 
-/// The distance of numbers of one model.
+/// The distance between two faces' numbers from one model.
 pub(crate) fn exact_distance(a: &[i16], b: &[i16]) -> f32 {
     let squares = a.iter().zip(b).map(|(&a, &b)| {
         let difference = i64::from(i32::from(a) - i32::from(b));
@@ -264,7 +266,7 @@ pub(crate) fn exact_distance(a: &[i16], b: &[i16]) -> f32 {
 struct SerializedEmbedding {
     /// As [`Embedding::version`].
     version: String,
-    /// The numbers of the built-in networks, then those of the own embedder.
+    /// The numbers of the built-in networks, then those of the custom embedder.
     values: Vec<i16>,
 }
 
@@ -314,7 +316,7 @@ mod tests {
         assert!((distance(&far[0], &far[1]) - 64.0).abs() < 0.01);
     }
 
-    /// Twice the same picture is at most 0.062 apart, two neighbouring frames of a film at least 0.11.
+    /// Embeddings of one picture are at most 0.062 apart, those of two neighbouring frames of a film at least 0.11.
     #[test]
     fn one_picture_is_told_from_the_next_one() {
         let face = embedding("0123456789ar", 0);
@@ -388,7 +390,7 @@ mod tests {
                 0.0,
             ),
             (
-                "another own embedder",
+                "another custom embedder",
                 with_own("0123456789ar", 512, "ffff00002222", 2048),
                 0.5,
             ),

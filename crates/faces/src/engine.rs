@@ -68,9 +68,9 @@ impl FaceEngine {
         }
     }
 
-    /// The version of the embeddings of pictures: it names the weights of both networks and the way that faces are cut
-    /// out, and after a plus sign the own embedder that is in use. Numbers of different versions are never compared.
-    /// Embeddings of films are of the built-in networks alone.
+    /// The version of the embeddings of pictures: it names the weights of both networks and the way of cutting out
+    /// faces and, after a plus sign, the custom embedder in use. Numbers of different versions are never compared.
+    /// Embeddings of films come from the built-in networks alone.
     pub fn embedding_version(&self) -> &str {
         &self.version
     }
@@ -115,11 +115,10 @@ impl FaceEngine {
         Ok((faces, found))
     }
 
-    /// Whether the picture's main face looks like a picture of a picture, also to the operator's own model that is in
-    /// use.
+    /// Whether the picture's main face looks like a picture of a picture, also according to the custom model in use.
     ///
     /// # Errors
-    /// Fails if the own model does not run, or has no calibration that counts.
+    /// Fails if the custom model does not run, or has no valid calibration.
     pub fn passive_cue(&self, picture: &Picture, reading: &FaceReading) -> Result<PassiveCue, FaceError> {
         let cue = passive_cue::check(picture, reading);
         let Some((model, face)) = self.models.pad().zip(suitable(reading)) else {
@@ -134,8 +133,8 @@ impl FaceEngine {
         }))
     }
 
-    /// The score of an own model that need not be in use, for its calibration; `None` without one significant face of
-    /// good quality.
+    /// The score of a custom model for its calibration, so the model need not be in use. `None` without one significant
+    /// face of good quality.
     ///
     /// # Errors
     /// Fails if the model does not run.
@@ -150,8 +149,8 @@ impl FaceEngine {
             .transpose()
     }
 
-    /// The numbers of an own embedder that need not be in use, of length 1, for its calibration, with the embedding of the
-    /// built-in networks. `None` without one significant face of good quality.
+    /// The numbers of a custom embedder (scaled to length 1) for its calibration, so the embedder need not be in use,
+    /// and the embedding of the built-in networks. `None` without one significant face of good quality.
     ///
     /// # Errors
     /// Fails if a model does not run.
@@ -174,10 +173,10 @@ impl FaceEngine {
         Ok(direction.map(|direction| (direction, embedding)))
     }
 
-    /// Runs the golden tests of an own model.
+    /// Runs the golden tests of a custom model.
     ///
     /// # Errors
-    /// Fails if it does not run, or gives a picture another score than declared.
+    /// Fails if it does not run, or gives a picture a result other than declared.
     pub fn check_golden(&self, model: &OwnModel) -> Result<(), FaceError> {
         let find = |picture: &Picture| self.analyse(picture, PictureKind::Selfie);
         match model.declaration().kind() {
@@ -193,10 +192,10 @@ impl FaceEngine {
         }
     }
 
-    /// Checks that the own models in use may decide: their calibration counts, and their golden tests pass.
+    /// Checks that the custom models in use may decide: their calibrations are valid, and their golden tests pass.
     ///
     /// # Errors
-    /// Fails if one may not.
+    /// Fails if one may not decide.
     pub fn check_own_models(&self) -> Result<(), FaceError> {
         if let Some(model) = self.models.pad() {
             model.calibration(PAD_RECIPE).map_err(ModelError::Own)?;
@@ -251,8 +250,8 @@ impl FaceEngine {
         Ok(distinct)
     }
 
-    /// The embedding of a face with its chip for dlib's network, also by the own embedder that is in use. `None` if the
-    /// points of its mesh coincide.
+    /// The embedding of a face with its chip for dlib's network, including that of the custom embedder in use. `None`
+    /// if the points of its mesh coincide.
     fn embedding(
         &self,
         picture: &Picture,

@@ -12,18 +12,18 @@ pub enum FaceError {
     /// A model returned a tensor of another shape than documented, or invalid numbers.
     #[error("the model `{0}` gave an answer of an unexpected shape")]
     UnexpectedAnswer(&'static str),
-    /// An operator's own model did not run, or gave no usable answer.
-    #[error("the own model `{model}` cannot be used: {reason}")]
+    /// A custom model did not run, or gave no usable answer.
+    #[error("the custom model `{model}` cannot be used: {reason}")]
     OwnModel {
         /// The model.
         model: String,
         /// Why.
         reason: String,
     },
-    /// An own model gave a golden picture another score than declared.
+    /// A custom model gave a golden picture a different score than declared.
     #[error(
-        "the own model `{model}` gives the golden picture `{picture}` the score {found:.4}, and its declaration says \
-         {expected} ± {tolerance}. Check `input` and `output` in the declaration"
+        "the custom model `{model}` gives the golden picture `{picture}` the score {found:.4}, but its declaration \
+         requires {expected} ± {tolerance}. Check `input` and `output` in the declaration"
     )]
     Golden {
         /// The model.
@@ -37,10 +37,10 @@ pub enum FaceError {
         /// The declared tolerance.
         tolerance: f32,
     },
-    /// An own embedder gave a golden picture other numbers than declared.
+    /// A custom embedder gave a golden picture different numbers than declared.
     #[error(
-        "the own model `{model}` gives the golden picture `{picture}` numbers at a cosine distance of {distance:.4} from \
-         those of its declaration, which allows {tolerance}. Check `input` and `output` in the declaration"
+        "the custom model `{model}` gives the golden picture `{picture}` numbers at a cosine distance of {distance:.4} \
+         from the declared ones, but its declaration allows {tolerance}. Check `input` and `output` in the declaration"
     )]
     GoldenEmbedding {
         /// The model.

@@ -9,8 +9,8 @@
 //! [`crate::IDENTIFICATION_BAND`].
 //!
 //! An index has embeddings of the built-in networks of one version in one scope; the caller has one index per account
-//! and mode, behind its own lock. It does not look at the part of an own embedder. The index persists nothing and contains no data about persons. Ids are facemap ids, and one
-//! id may have several embeddings.
+//! and mode, behind its own lock. The index ignores the part of a custom embedder. It persists nothing and contains no
+//! data about persons. Ids are facemap ids, and one id may have several embeddings.
 
 use thiserror::Error;
 use uuid::Uuid;
@@ -34,7 +34,7 @@ pub struct Hit {
     pub facemap: Uuid,
     /// Its distance (see [`crate::distance`]).
     pub distance: f32,
-    /// Whether only the operator's own embedder found it, so that it decides nothing by itself.
+    /// Whether only the custom embedder found it; such a hit decides nothing by itself.
     pub by_own: bool,
 }
 

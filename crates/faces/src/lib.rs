@@ -6,9 +6,9 @@
 //! - [`distance`] compares two embeddings. [`similarity`] converts the distance to a calibrated scale of
 //!   0–100, and [`MatchVerdict`] divides that scale into match, review and no match.
 //! - [`FaceEngine::film`] measures the frames of a film: poses, colours, and depth by followed pixels.
-//! - [`FaceEngine::passive_cue`] checks for signs of a picture of a picture, also with an operator's own model.
-//! - [`KnownFaces`] finds a face among millions, exactly: those of the built-in networks in a [`FaceIndex`], and those
-//!   that an operator's own embedder measured beside it.
+//! - [`FaceEngine::passive_cue`] checks for signs of a picture of a picture, also with a custom model.
+//! - [`KnownFaces`] finds a face among millions, exactly. It has a [`FaceIndex`] of the built-in networks, and a second
+//!   index of the faces that a custom embedder measured.
 //!
 //! This crate never decides about a person; `verification` does. It never estimates age, sex or origin,
 //! persists nothing, and uses neither HTTP nor SQL. Error texts and `Debug` output never contain pixels,

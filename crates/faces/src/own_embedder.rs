@@ -1,4 +1,4 @@
-//! An operator's own embedder: aligns a face as declared, and reads the numbers that the model returns.
+//! A custom embedder: aligns a face as declared, and reads the numbers that the model returns.
 //!
 //! Only the direction of the numbers counts. The calibration's scale makes their distances comparable with those of the
 //! built-in networks, for which all thresholds were chosen. This module compares no faces.
@@ -13,18 +13,18 @@ use crate::error::FaceError;
 use crate::mesh::Mesh;
 use crate::own_input::{failed, golden_input, values};
 
-/// The version of the way in which faces are found and aligned for own embedders. A calibration is for one version.
+/// The version of the way in which faces are found and aligned for custom embedders. A calibration is for one version.
 pub const EMBEDDER_RECIPE: u32 = 1;
 /// Digits of the file's hash in the version of an embedding. Those of declaration and calibration follow.
 const FILE_DIGITS: usize = 4;
 
-/// The version of the own part of embeddings. It changes with the model's file, its declaration and its calibration.
+/// The version of the custom part of embeddings. It changes with the model's file, declaration and calibration.
 pub(crate) fn version(model: &OwnModel) -> String {
     format!("{:.FILE_DIGITS$}{}", model.version(), model.fingerprint())
 }
 
-/// Adds a model's numbers to a face's embedding. `None` if the points of its mesh coincide: a face without them is not
-/// compared at all, because it could only be compared in another way than the others.
+/// Adds a model's numbers to a face's embedding. `None` if the points of its mesh coincide: such a face is not compared
+/// at all, because it could not be compared in the same way as the others.
 pub(crate) fn with_own(
     model: &OwnModel,
     picture: &Picture,
@@ -136,7 +136,7 @@ pub(crate) fn check_golden(
     Ok(())
 }
 
-/// One minus the cosine of a golden picture's numbers and these, which have the length 1.
+/// The cosine distance between a golden picture's numbers and these, which have the length 1.
 fn cosine_distance(found: &[f32], golden: &Golden<Vec<f32>>) -> Option<f32> {
     let expected = unit(golden.expected.clone())?;
     let cosine: f32 = found.iter().zip(&expected).map(|(a, b)| a * b).sum();

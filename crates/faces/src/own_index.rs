@@ -1,10 +1,11 @@
-//! The exact index of faces that the operator's own embedder measured, and both indexes together.
+//! The exact index of faces that the custom embedder measured, and both indexes together.
 //!
-//! The built-in networks search every face as if there were no own embedder, since only their search distance was
-//! measured on enough pairs to decide. The own embedder adds faces that look alike to it alone, for a person to decide.
+//! The built-in networks search every face as if there were no custom embedder, because only their search distance was
+//! measured on enough pairs to decide. The custom embedder adds the faces that only it finds similar, for a person to
+//! decide.
 //!
-//! Own embedders have any length, so their index compares every face as a whole. It persists nothing and contains no data
-//! about persons.
+//! Embeddings of custom embedders have any length, so their index compares every face as a whole. It persists nothing
+//! and contains no data about persons.
 
 use std::collections::HashSet;
 
@@ -49,7 +50,7 @@ impl KnownFaces {
     /// Adds a face to a facemap id. Returns `false` for a face that has no model in common with the searches.
     ///
     /// # Errors
-    /// Fails if the own part has another length than those before, although its model is the same.
+    /// Fails if the custom part has another length than those before, although its model is the same.
     pub fn insert(&mut self, facemap: Uuid, face: &Embedding) -> Result<bool, ModelMismatch> {
         let mut is_known = false;
         if let Some((version, values)) = face.own()
@@ -72,7 +73,7 @@ impl KnownFaces {
     }
 
     /// Finds every facemap with a face at a distance of at most `within`, each once, with its nearest face. Those that the
-    /// built-in networks find come first, then those that only the own embedder does; in both groups nearest first.
+    /// built-in networks find come first, then those that only the custom embedder finds, each group nearest first.
     ///
     /// # Errors
     /// Fails if the face has another version than the searches.
@@ -92,7 +93,7 @@ impl KnownFaces {
     }
 }
 
-/// Faces with the numbers of one own embedder.
+/// Faces with the numbers of one custom embedder.
 #[derive(Debug, Default, Clone)]
 struct OwnIndex {
     ids: Vec<Uuid>,
@@ -100,7 +101,7 @@ struct OwnIndex {
     values: Vec<i16>,
     /// The squared length of each face's numbers.
     squares: Vec<i32>,
-    /// The count of a face's numbers; 0 before the first face.
+    /// How many numbers a face has; 0 before the first face.
     length: usize,
 }
 
@@ -272,7 +273,7 @@ mod tests {
             within in 0.0f32..1.6,
         ) {
             let faces: Vec<Embedding> = faces.into_iter().map(|values| own(0, values)).collect();
-            // Of other built-in networks, so that the own embedder alone finds them.
+            // Of other built-in networks, so that the custom embedder alone finds them.
             let other = |face: &Embedding| {
                 let (version, values) = face.own().expect("has one");
                 Embedding::new("ba9876543210", [0; EMBEDDING_LEN])

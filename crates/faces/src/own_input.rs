@@ -1,5 +1,5 @@
-//! What own models have in common: which face they may judge, how its pixels become their input, and how their golden
-//! pictures are read. The modules of each kind cut the face out and read the answer.
+//! What custom models have in common: which face they may judge, how its pixels become their input, and how their
+//! golden pictures are read. The module of each kind cuts out the face and reads the model's output.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(crate) fn failed(model: &OwnModel, reason: impl ToString) -> FaceError {
     }
 }
 
-/// The face that an own model may judge: the only significant one, without a blocking quality issue.
+/// The face that a custom model may judge: the only significant one, without a blocking quality issue.
 pub(crate) fn suitable(reading: &FaceReading) -> Option<&Face> {
     let mut significant = reading.significant();
     let face = significant.next()?;
@@ -80,7 +80,7 @@ pub(crate) fn golden_photograph(
     Err(failed(
         model,
         format!(
-            "golden picture `{name}`: it does not show one face of good quality; `bonafide detect-faces` tells why"
+            "golden picture `{name}`: it does not show one face of good quality; `bonafide detect-faces` shows why"
         ),
     ))
 }

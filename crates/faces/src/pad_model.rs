@@ -1,7 +1,7 @@
-//! An operator's own model for presentation attack detection: cuts out its input as declared, and reads its score.
+//! A custom model for presentation attack detection: cuts out its input as declared, and reads its score.
 //!
-//! The model only adds evidence. Its calibration's threshold decides what is an attack, and an error is never taken for
-//! a live person.
+//! The model only adds evidence. Its calibration's threshold decides what is an attack, and an error never counts as a
+//! live person.
 
 use imaging::Picture;
 use inference::own::{
@@ -13,10 +13,10 @@ use crate::error::FaceError;
 use crate::own_input::{failed, golden_input, golden_photograph, suitable, values};
 use crate::reading::{Face, FaceReading};
 
-/// The version of the way in which faces are found and cut out for own models. A calibration is for one version.
+/// The version of the way in which faces are found and cut out for custom models. A calibration is for one version.
 pub const PAD_RECIPE: u32 = 1;
 
-/// The score that an own model gave, and the threshold of its calibration.
+/// The score that a custom model gave, and the threshold of its calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PadScore {
@@ -31,7 +31,7 @@ pub struct PadScore {
 }
 
 impl PadScore {
-    /// Whether the model calls it an attack.
+    /// Whether the model classifies it as an attack.
     pub fn is_attack(&self) -> bool {
         self.score < self.attack_below
     }

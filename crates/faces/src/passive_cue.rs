@@ -1,7 +1,8 @@
 //! The passive cue: whether one picture looks like a picture of a picture. It uses periodic patterns (moiré, pixel
-//! grids, halftone) and missing colour, without a neural network of our own. An operator's own model can add its score
-//! ([`crate::PadScore`]); it turns `live` and `impossible` into `not_live`, and never the other way. The cue does not prove that a living person is present:
-//! most clean prints and some screens pass it. The challenge is the defence against presentation attacks (PAD).
+//! grids, halftone) and missing colour, without a built-in neural network. A custom model can add its score
+//! ([`crate::PadScore`]). It can turn `live` and `impossible` into `not_live`, but never the reverse. The cue does not
+//! prove that a living person is present: most clean prints and some screens pass it. The challenge is the defence
+//! against presentation attacks (PAD).
 //!
 //! Data formats still call the outcomes `live`, `not_live` and `impossible`. `not_live` needs a pattern that real faces
 //! practically never have; doubtful cases are `impossible`.
@@ -41,7 +42,7 @@ pub struct PassiveCue {
     pub reasons: Vec<Cow<'static, str>>,
     /// The measurements; `None` if there was no suitable face.
     pub cues: Option<Cues>,
-    /// The score of the operator's own model; `None` if none is in use, or there was no suitable face.
+    /// The score of the custom model; `None` if none is in use, or there was no suitable face.
     pub model: Option<PadScore>,
 }
 
@@ -85,7 +86,7 @@ const REASONS: [&str; 8] = [
     "poor-quality",
     PAD_MODEL,
 ];
-/// The reason if an own model calls it an attack.
+/// The reason if a custom model classifies the picture as an attack.
 const PAD_MODEL: &str = "pad-model";
 
 impl PassiveCue {
@@ -100,7 +101,7 @@ impl PassiveCue {
         cues && model && reasons && self.reasons.len() <= REASONS.len() && (0.0..=1.0).contains(&self.score)
     }
 
-    /// The cue with the score of an own model.
+    /// The cue with the score of a custom model.
     pub(crate) fn with_model(mut self, score: PadScore) -> Self {
         if score.is_attack() {
             self.outcome = CueOutcome::Attack;

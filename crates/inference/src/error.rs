@@ -43,7 +43,8 @@ pub enum ModelError {
     },
     /// The runtime refuses a model's file.
     #[error(
-        "the model `{name}` does not load ({reason}): run `make models` again, or replace the file if it is your own"
+        "the model `{name}` cannot be loaded ({reason}): if it is built in, run `make models` again; if it is a custom \
+         model, replace its file"
     )]
     Load {
         /// The model.
@@ -61,7 +62,7 @@ pub enum ModelError {
         /// The reason.
         reason: String,
     },
-    /// An operator's own model cannot be used.
+    /// A custom model cannot be used.
     #[error(transparent)]
     Own(#[from] crate::own::OwnModelError),
 }

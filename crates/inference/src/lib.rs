@@ -26,7 +26,7 @@ use pool::Pool;
 pub use tensor::{Input, Tensor};
 
 /// Every model of the catalogue, checked against the manifest and shared by all threads of the process, and the
-/// operator's own models that are in use.
+/// operator's custom models that are in use.
 ///
 /// Opening reads and hashes each file. A model's weights are loaded at its first use, or by
 /// [`Models::warm_up`].
@@ -41,7 +41,7 @@ pub struct Models {
 }
 
 impl Models {
-    /// Checks the models in `dir`, with the own models that are in use there, and loads the runtime.
+    /// Checks the models in `dir`, with the custom models that are in use there, and loads the runtime.
     ///
     /// # Errors
     /// As [`Models::open_with`].
@@ -50,7 +50,7 @@ impl Models {
         Self::open_with(dir, threads_per_run, &selection)
     }
 
-    /// Checks the models in `dir`, with the own models of a selection, and loads the runtime.
+    /// Checks the models in `dir`, with the custom models of a selection, and loads the runtime.
     ///
     /// One run uses `threads_per_run` threads (at least one). The number of concurrent runs of one model is
     /// the number of the machine's cores divided by that; further runs wait.
@@ -98,7 +98,7 @@ impl Models {
         Ok(models)
     }
 
-    /// Opens an own model that need not be in use or calibrated.
+    /// Opens a custom model that need not be in use or calibrated.
     ///
     /// # Errors
     /// Fails if there is no such model, or its files are not the declared ones.
@@ -106,7 +106,7 @@ impl Models {
         self.opened(folder.files(name)?)
     }
 
-    /// Opens an own model that is being added.
+    /// Opens a custom model that is being added.
     ///
     /// # Errors
     /// Fails if its file is not the declared one.
@@ -123,19 +123,19 @@ impl Models {
         )?)
     }
 
-    /// The own model for presentation attack detection that is in use.
+    /// The custom model for presentation attack detection that is in use.
     #[must_use]
     pub fn pad(&self) -> Option<&OwnModel> {
         self.pad.as_ref()
     }
 
-    /// The own embedder that is in use.
+    /// The custom embedder that is in use.
     #[must_use]
     pub fn embedder(&self) -> Option<&OwnModel> {
         self.embedder.as_ref()
     }
 
-    /// The own models that are in use.
+    /// The custom models that are in use.
     pub fn own(&self) -> impl Iterator<Item = &OwnModel> {
         self.pad.iter().chain(&self.embedder)
     }
@@ -188,7 +188,7 @@ impl Models {
         self.pool(name).version()
     }
 
-    /// The versions of all models by name. `pad` and `embedder` are `NAME@VERSION.FINGERPRINT` of own models.
+    /// The versions of all models by name. `pad` and `embedder` are `NAME@VERSION.FINGERPRINT` of custom models.
     #[must_use]
     pub fn versions(&self) -> BTreeMap<String, String> {
         let built_in = ModelName::ALL

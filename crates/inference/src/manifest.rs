@@ -35,8 +35,8 @@ pub struct ManifestEntry {
     pub file: String,
     /// SHA-256 of the file, hexadecimal.
     pub sha256: String,
-    /// The version of an earlier file that computes the same numbers, apart from rounding: of the same weights, written
-    /// in another way. Absent if there was none, or if results of both must not be compared.
+    /// The version of an earlier file with the same weights in another form, which computes the same numbers apart from
+    /// rounding. Absent if there was none, or if results of both must not be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
     /// The package it came from.
@@ -51,7 +51,7 @@ pub struct ManifestEntry {
 #[derive(Debug, Clone)]
 pub(crate) struct CheckedFile {
     pub(crate) path: PathBuf,
-    /// The first [`VERSION_DIGITS`] digits of its SHA-256, or of that of the file that it is the same as.
+    /// The first [`VERSION_DIGITS`] digits of its SHA-256, or of the SHA-256 of the equivalent earlier file.
     pub(crate) version: String,
 }
 

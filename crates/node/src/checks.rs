@@ -206,14 +206,15 @@ pub async fn faces(db: &Db, model: &str) -> Check {
         Ok(0) => Check::ok(NAME, "all made by the model in use"),
         Ok(faces) => {
             let meanwhile = if faces::has_own_part(model) {
-                "Those of the same built-in networks are compared by them; others are not recognised"
+                "Faces of the current built-in networks are compared by those; other faces are not recognised"
             } else {
-                "Their people are not recognised"
+                "Until they are embedded again, their people are not recognised"
             };
             Check::attention(
                 NAME,
                 format!(
-                    "{faces} were made by another model. {meanwhile}. The servers embed those whose selfie is still stored again; `bonafide faces reindex` does it at once"
+                    "{faces} were made by another model. {meanwhile}. The servers embed again those whose selfie is \
+                     still stored; `bonafide faces reindex` does so at once"
                 ),
             )
         }

@@ -177,11 +177,11 @@ pub struct ServeConfig {
     /// Start even if a required wall around the processes that read uploaded files cannot be built.
     #[arg(long, env = "BONAFIDE_WEAK_SANDBOX")]
     pub weak_sandbox: bool,
-    /// The own model for presentation attack detection that must be in use (`bonafide models use`): with another one,
-    /// or none, the engines do not start.
+    /// The custom model for presentation attack detection that must be in use (`bonafide models use`). With another
+    /// model or none, the engines do not start.
     #[arg(long, env = "BONAFIDE_PAD")]
     pub pad: Option<String>,
-    /// The own embedder that must be in use, in the same way.
+    /// The custom embedder that must be in use, as for --pad.
     #[arg(long, env = "BONAFIDE_EMBEDDER")]
     pub embedder: Option<String>,
     /// Start the first engine worker when the first file arrives, not when the server starts. This saves about

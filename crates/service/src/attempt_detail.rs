@@ -302,7 +302,7 @@ pub struct PassiveCueMeasures {
     pub cues: Option<(f32, f32)>,
     /// The selfie is the same picture as the document's.
     pub same_picture: bool,
-    /// The score of the operator's own model.
+    /// The score of the custom model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<PadScore>,
 }

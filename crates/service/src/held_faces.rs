@@ -154,7 +154,7 @@ pub async fn prove(
     save(tx, scope, attempt, &detail).await
 }
 
-/// Whether the account's newest face can be compared with this one; true if it has none.
+/// Whether the account's newest face can be compared with this one; true if the account has no face.
 pub(super) async fn is_of_newest_model(tx: &mut Tx, scope: Scope, face: &Embedding) -> Result<bool, Problem> {
     /// Erasures among the newest changes are passed over, up to so many.
     const NEWEST: i64 = 1_000;
@@ -277,7 +277,7 @@ mod tests {
             ("the bound face alone", vec![face(1)], vec![]),
             ("beside a merged person's", vec![face(1), face(2)], vec![face(2)]),
             (
-                "measured by an own embedder since, beside a merged person's",
+                "measured by a custom embedder since, beside a merged person's",
                 vec![own, face(2)],
                 vec![face(2)],
             ),

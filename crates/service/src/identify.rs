@@ -89,8 +89,8 @@ pub async fn identify(
     })
 }
 
-/// How closely a face found among so many resembles the searched one. What only an operator's own embedder found is for
-/// a person to decide, because no calibration has enough pairs for a search.
+/// How closely a face resembles the searched one, given the number of faces searched. A person decides about a face
+/// that only a custom embedder found, because no calibration has enough pairs for a search.
 pub(super) fn nearness(hit: &Hit, faces: usize) -> Nearness {
     match Identification::of(hit.distance) {
         Identification::Same | Identification::NearDuplicate if hit.by_own => Nearness::NearDuplicate,
@@ -208,7 +208,7 @@ mod tests {
             assert_eq!(
                 nearness(&by_own, faces),
                 expected,
-                "{distance} by the own embedder"
+                "{distance} by the custom embedder"
             );
         }
     }

@@ -1,6 +1,6 @@
 //! The reports of all serving processes to one another, every 30 s, for the operator console. A process
 //! registers with its version, the fingerprint of its key file and its lists. `keys rewrap` waits for nodes
-//! with another key, and liveness challenges wait until the nodes can carry them; nothing else is decided by the
+//! with another key, and liveness challenges wait until the nodes can carry them. Nothing else depends on the
 //! reports. They contain no personal data. A process whose key does not belong to the database writes nothing. If
 //! the database returns to an earlier state, the next report restores this process's row.
 
@@ -22,7 +22,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(30);
 const FOLDER_WITHIN: Duration = Duration::from_secs(5);
 /// The row of a process that has been silent for this long is deleted.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
-/// No node carries more challenges, whatever its report says.
+/// The most challenges that count for one node, even if its report states more.
 const MOST_OF_A_NODE: usize = 1_000;
 /// A process that has been silent for this long no longer counts as serving.
 pub const SILENT_MS: i64 = 90 * 1_000;
@@ -211,7 +211,7 @@ fn models_check(models: &BTreeMap<String, String>, differing: &[String]) -> Chec
     let mut text = "loaded".to_owned();
     for kind in ["pad", "embedder"] {
         if let Some(version) = models.get(kind) {
-            text.push_str(&format!("; own model ({kind}): {version}"));
+            text.push_str(&format!("; custom model ({kind}): {version}"));
         }
     }
     if differing.is_empty() {
@@ -220,7 +220,9 @@ fn models_check(models: &BTreeMap<String, String>, differing: &[String]) -> Chec
     let names = differing.join(", ");
     Check::attention(
         "models",
-        format!("{text}; other models decide on {names}. Install the same models everywhere, and restart"),
+        format!(
+            "{text}; other models decide on {names}. Install the same models on all nodes, and restart them"
+        ),
     )
 }
 

@@ -196,7 +196,7 @@ pub async fn outdated_people(conn: &mut Conn, scope: Scope, model: &str) -> Resu
 
 /// How many faces of all accounts other models made. The query reads every such face.
 pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> {
-    // The first conditions are ranges of an index, so the faces of exactly the current version are not read.
+    // The first conditions are ranges of an index, so faces of exactly the current version are not read.
     const SQL: &str = "select count(*) from faces
                where (model < $1 or model > $1 or model = '') and substr(model, 1, length($2)) <> $2
                    and embedding_sealed is not null";
@@ -212,14 +212,14 @@ pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> 
     Ok(faces)
 }
 
-/// Whether a face of this model's version needs no other enrolment for searches with `current`. A node without an own
-/// embedder also keeps the faces that an own embedder measured, because they have the numbers of the built-in networks as
-/// well. Otherwise two nodes could replace each other's faces for ever.
+/// Whether a face of this model's version can be searched with `current` without being embedded again. A node without a
+/// custom embedder also retains the faces that a custom embedder measured, because they have the numbers of the
+/// built-in networks as well. Otherwise two nodes could replace each other's faces again and again.
 pub fn is_current(model: &str, current: &str) -> bool {
     !model.is_empty() && (model == current || model.starts_with(&with_any_own(current)))
 }
 
-/// How the versions begin that are current beside this one.
+/// The beginning of the versions that are current in addition to this one.
 fn with_any_own(current: &str) -> String {
     if current.contains('+') {
         current.to_owned()

@@ -126,7 +126,7 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
             let versions = models.versions();
             for kind in ModelKind::ALL {
                 if let Some(version) = versions.get(kind.as_str()) {
-                    text.push_str(&format!("; own model ({kind}): {version}"));
+                    text.push_str(&format!("; custom model ({kind}): {version}"));
                 }
             }
             (Check::ok("models", text), version)
@@ -135,7 +135,7 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
     }
 }
 
-/// Checks that the own models in use may decide, and that they are the ones that the settings require.
+/// Checks that the custom models in use may decide, and that they are the ones that the settings require.
 fn own_models(config: &ServeConfig, models: &Models, engine: &FaceEngine) -> anyhow::Result<()> {
     let name = |model: Option<&OwnModel>| model.map(|model| model.declaration().name.clone());
     let selection = Selection {

@@ -12,10 +12,10 @@ pub(crate) struct EngineWorker {
     /// The model folder.
     #[arg(long)]
     models: Option<PathBuf>,
-    /// The own model for presentation attack detection.
+    /// The custom model for presentation attack detection.
     #[arg(long)]
     pad: Option<String>,
-    /// The own embedder.
+    /// The custom embedder.
     #[arg(long)]
     embedder: Option<String>,
     /// Work even if a required wall is missing.

@@ -41,7 +41,7 @@ impl ModelsArg {
         Ok(Arc::new(open_models(self.models.as_deref())?))
     }
 
-    /// The face engine, after the golden tests of an own model in use.
+    /// The face engine, after the golden tests of a custom model in use.
     pub(super) fn faces(&self) -> anyhow::Result<FaceEngine> {
         let engine = FaceEngine::new(self.open()?);
         engine.check_own_models()?;
@@ -58,7 +58,7 @@ impl ModelsArg {
     }
 }
 
-/// The own models that a server's settings require.
+/// The custom models that a server's settings require.
 pub(super) fn required_models(config: &ServeConfig) -> Selection {
     Selection {
         pad: config.pad.clone(),

@@ -1,4 +1,4 @@
-//! The calibration of an own model: its threshold, and what it was measured with. `bonafide models calibrate` writes it.
+//! The calibration of a PAD model: its threshold and the figures at it. `bonafide models calibrate` writes it.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +53,8 @@ impl Presentations {
 }
 
 impl Calibration {
-    /// The lowest APCER of all types if the model takes half of the measured attacks of every type for live people;
-    /// otherwise `None`.
+    /// The lowest APCER of all types if the model classifies at least half of the measured attacks of every type as
+    /// live; otherwise `None`.
     #[must_use]
     pub fn blindness(&self) -> Option<f64> {
         let best = self

@@ -1,5 +1,5 @@
-//! The declaration of an own model: what the operator states about its file. Reading checks every field, but not the
-//! file. Its members beside the common ones depend on its kind; each kind refuses those of the others.
+//! The declaration of a custom model: what the operator states about its file. Reading it checks every field, but not
+//! the file. Some members depend on the model's kind; a declaration with members of another kind is refused.
 
 use std::path::{Component, Path};
 
@@ -44,7 +44,7 @@ pub struct Declaration {
     pub purpose: Purpose,
 }
 
-/// What an own model is for, and what is declared for that alone.
+/// What a custom model is for, and the members that only its kind has.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Purpose {
     /// Presentation attack detection.
@@ -53,18 +53,18 @@ pub enum Purpose {
     Embedder(EmbedderPurpose),
 }
 
-/// A model that scores how alive a face is.
+/// A model that scores how likely it is that a face is live.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PadPurpose {
     /// The part of the picture.
     pub crop: Crop,
-    /// The number of the output that counts.
+    /// Which number of the output is the score.
     pub output: ModelOutput,
     /// Pictures with the score that the model must give them.
     pub golden: Vec<Golden<f32>>,
 }
 
-/// A model that measures faces, whose cosine similarity tells people apart.
+/// A model that embeds faces. The cosine similarity of its numbers distinguishes people.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmbedderPurpose {
     /// How the face is aligned.
@@ -92,7 +92,7 @@ struct Written<I, O, G> {
 }
 
 impl<I, O, G> Written<I, O, G> {
-    /// The declaration, with what `read` makes of the members of a kind.
+    /// The declaration. `read` converts the members that depend on the kind.
     fn declared(self, read: impl FnOnce(I, O, Vec<G>) -> (ModelInput, Purpose)) -> Declaration {
         let (input, purpose) = read(self.input, self.output, self.golden);
         Declaration {
@@ -107,13 +107,13 @@ impl<I, O, G> Written<I, O, G> {
     }
 }
 
-/// The kind alone, which says how the rest is read.
+/// The kind alone, which determines how the rest is read.
 #[derive(Deserialize)]
 struct OfKind {
     kind: ModelKind,
 }
 
-/// An own model's input: one picture, as 32-bit floats.
+/// A custom model's input: one picture, as 32-bit floats.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelInput {
     /// Width in pixels.
@@ -201,13 +201,13 @@ pub enum Crop {
     Square(f32),
 }
 
-/// Which number of an own model's output counts. The output is its first tensor, of shape `[1, N]` or `[1]`.
+/// Which number of a PAD model's output is the score. The output is the first tensor, of shape `[1, N]` or `[1]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelOutput {
-    /// What is applied to the numbers first.
+    /// The function that is first applied to the numbers.
     pub activation: Activation,
-    /// The place of the number, from 0.
+    /// The index of the number, from 0.
     pub class: usize,
     /// What a high number means.
     pub means: Meaning,
@@ -235,18 +235,18 @@ pub enum Meaning {
     Attack,
 }
 
-/// The numbers of an embedder.
+/// The output of an embedder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EmbeddingOutput {
-    /// Their count.
+    /// How many numbers it has.
     pub length: usize,
-    /// Whether the mean with the mirrored face counts, which takes the model twice as long.
+    /// Whether the embedding is the mean of the face and its mirror image, which takes the model twice as long.
     #[serde(default)]
     pub mirrored: bool,
 }
 
-/// A picture and what the model must give it.
+/// A picture and the result that the model must give it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Golden<T> {
     /// The file, beside the declaration.
@@ -256,7 +256,7 @@ pub struct Golden<T> {
     /// The score, high for live people: if a high number means an attack, it is the negative number. Or the numbers of
     /// an embedding.
     pub expected: T,
-    /// How far the answer may be from it: the difference of scores, or the cosine distance of embeddings.
+    /// How far the model's result may be from it: the difference of scores, or the cosine distance of embeddings.
     pub tolerance: f32,
 }
 
@@ -359,19 +359,19 @@ impl Declaration {
         if !is_name(&self.name) {
             return refuse(
                 "name",
-                format!("write 1 to {MAX_NAME} lower-case letters, digits and hyphens, with a letter first"),
+                format!("use 1 to {MAX_NAME} lower-case letters, digits and hyphens, starting with a letter"),
             );
         }
         if !is_file_name(&self.model) {
             return refuse(
                 "model",
-                "name a file in the declaration's folder, without a path".into(),
+                "give the name of a file in the declaration's folder, without a path".into(),
             );
         }
         if !is_sha256(&self.sha256) {
             return refuse(
                 "sha256",
-                "write the file's SHA-256 as 64 lower-case hexadecimal digits (`sha256sum FILE`)".into(),
+                "give the file's SHA-256 as 64 lower-case hexadecimal digits (`sha256sum FILE`)".into(),
             );
         }
         if self.licence.trim().is_empty() || self.licence.len() > MAX_TEXT {
@@ -381,7 +381,7 @@ impl Declaration {
             );
         }
         if self.source.as_ref().is_some_and(|source| source.len() > MAX_TEXT) {
-            return refuse("source", format!("write at most {MAX_TEXT} characters"));
+            return refuse("source", format!("use at most {MAX_TEXT} characters"));
         }
         self.check_input()?;
         match &self.purpose {
@@ -394,21 +394,18 @@ impl Declaration {
         let input = &self.input;
         for (field, side) in [("input.width", input.width), ("input.height", input.height)] {
             if !SIDES.contains(&side) {
-                return refuse(
-                    field,
-                    format!("write {} to {} pixels", SIDES.start(), SIDES.end()),
-                );
+                return refuse(field, format!("use {} to {} pixels", SIDES.start(), SIDES.end()));
             }
         }
         if input.mean.iter().any(|mean| !mean.is_finite()) {
-            return refuse("input.mean", "write three numbers".into());
+            return refuse("input.mean", "give three numbers".into());
         }
         if input
             .deviation
             .iter()
             .any(|deviation| !deviation.is_finite() || *deviation == 0.0)
         {
-            return refuse("input.deviation", "write three numbers other than 0".into());
+            return refuse("input.deviation", "give three numbers other than 0".into());
         }
         Ok(())
     }
@@ -420,22 +417,18 @@ impl PadPurpose {
         if !CROPS.contains(&times) {
             return refuse(
                 "input.crop",
-                format!(
-                    "write {} to {} sides of the face's box",
-                    CROPS.start(),
-                    CROPS.end()
-                ),
+                format!("use a factor from {} to {}", CROPS.start(), CROPS.end()),
             );
         }
         if self.output.class > MAX_CLASS {
             return refuse(
                 "output.class",
-                format!("write the number's place, 0 to {MAX_CLASS}"),
+                format!("give the index of the output number, 0 to {MAX_CLASS}"),
             );
         }
         check_golden(&self.golden)?;
         if self.golden.iter().any(|golden| !golden.expected.is_finite()) {
-            return refuse("golden.score", "write a number".into());
+            return refuse("golden.score", "give a finite number".into());
         }
         Ok(())
     }
@@ -447,7 +440,7 @@ impl EmbedderPurpose {
         if !LENGTHS.contains(&length) {
             return refuse(
                 "output.length",
-                format!("write {} to {} numbers", LENGTHS.start(), LENGTHS.end()),
+                format!("use a length from {} to {}", LENGTHS.start(), LENGTHS.end()),
             );
         }
         check_golden(&self.golden)?;
@@ -457,7 +450,7 @@ impl EmbedderPurpose {
             if golden.expected.len() != length || !has_direction || !is_finite {
                 return refuse(
                     "golden.embedding",
-                    format!("write the {length} numbers that the model returns, not all of them 0"),
+                    format!("give the {length} numbers that the model returns, not all of them 0"),
                 );
             }
         }
@@ -469,18 +462,18 @@ fn check_golden<T>(golden: &[Golden<T>]) -> Result<(), OwnModelError> {
     if golden.is_empty() || golden.len() > MAX_GOLDEN {
         return refuse(
             "golden",
-            format!("give 1 to {MAX_GOLDEN} pictures with what the model must answer"),
+            format!("give 1 to {MAX_GOLDEN} pictures, each with the result that the model must give"),
         );
     }
     for golden in golden {
         if !is_file_name(&golden.picture) || is_reserved(&golden.picture) {
             return refuse(
                 "golden.picture",
-                "name a picture in the declaration's folder, without a path".into(),
+                "give the name of a picture in the declaration's folder, without a path".into(),
             );
         }
         if !(0.0..=MAX_TOLERANCE).contains(&golden.tolerance) {
-            return refuse("golden.tolerance", format!("write 0 to {MAX_TOLERANCE}"));
+            return refuse("golden.tolerance", format!("use 0 to {MAX_TOLERANCE}"));
         }
     }
     Ok(())

@@ -1,17 +1,19 @@
-//! The calibration of an own embedder: the scale that brings its distances to those of the built-in networks, for which
-//! all thresholds were chosen, and what both were measured with. `bonafide models calibrate` writes it.
+//! The calibration of a custom embedder: the scale that makes its distances comparable with those of the built-in
+//! networks, for which all thresholds were chosen, and the figures of both. `bonafide models calibrate` writes it.
 
 use serde::{Deserialize, Serialize};
 
-/// From this share of pairs of one person beyond the default threshold, a model is blind: as good as a coin.
+/// A model that misses this share of the pairs of one person at the default threshold, or more, is blind: no better
+/// than a coin.
 const BLIND: f64 = 0.5;
 
 /// The share of pairs of two people that may match at the default threshold.
 const PROMISED_FMR: f64 = 5e-5;
-/// The scales that are plausible for numbers of length 1. Any other would make all people one, or nobody anybody.
+/// The scales that are plausible for numbers of length 1. A smaller one would match everyone, and a larger one no one.
 pub const SCALES: std::ops::RangeInclusive<f32> = 0.2..=1.9;
 
-/// A scale with its measurement. The scale was chosen with half of the people, and the counts are of the other half.
+/// A scale and its measurement. The scale was chosen with half of the people, and the counts are those of the other
+/// half.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EmbedderCalibration {
@@ -25,13 +27,13 @@ pub struct EmbedderCalibration {
     pub scale: f32,
     /// The people with whom the scale was chosen.
     pub people_chosen: u64,
-    /// The people of the counts.
+    /// The people whose pairs were counted.
     pub people_reported: u64,
     /// Pictures of the reported half without one face of good quality.
     pub unmeasured: u64,
-    /// Pairs of the reported half by the own embedder.
+    /// Pairs of the reported half, compared by the custom embedder.
     pub own: Pairs,
-    /// The same pairs by the built-in networks.
+    /// The same pairs, compared by the built-in networks.
     pub built_in: Pairs,
 }
 
@@ -50,12 +52,12 @@ pub struct Pairs {
 }
 
 impl EmbedderCalibration {
-    /// The false matches, if the reported half shows more than the built-in networks' and more than the default threshold
-    /// promises: with 95 % confidence, over [`PROMISED_FMR`]. Otherwise `None`.
+    /// The false matches of the reported half, if they are more than those of the built-in networks and, with 95 %
+    /// confidence, more frequent than [`PROMISED_FMR`]. Otherwise `None`.
     #[must_use]
     pub fn leaks(&self) -> Option<u64> {
         let (own, built_in) = (self.own, self.built_in);
-        // By the promised rate, so many false matches or more have a probability of at most 5 %.
+        // At the promised rate, this many false matches or more have a probability of at most 5 %.
         let mean = PROMISED_FMR * own.impostor as f64;
         let (mut term, mut fewer) = ((-mean).exp(), 0.0);
         for matches in 0..own.false_matches {
@@ -66,7 +68,7 @@ impl EmbedderCalibration {
         (is_unlikely && own.false_matches > built_in.false_matches).then_some(own.false_matches)
     }
 
-    /// The share of pairs of one person that do not match, if it is that of a coin or higher; otherwise `None`.
+    /// The share of pairs of one person that do not match, if it is at least a half; otherwise `None`.
     #[must_use]
     pub fn blindness(&self) -> Option<f64> {
         let Pairs {

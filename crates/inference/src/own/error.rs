@@ -1,10 +1,10 @@
-//! Errors of own models. Each names the file or field, and the solution.
+//! Errors of custom models. Each names the file or field, and the solution.
 
 use std::path::PathBuf;
 
 use super::kind::ModelKind;
 
-/// Why an own model cannot be added, calibrated or used.
+/// Why a custom model cannot be added, calibrated or used.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnModelError {
     /// A file cannot be read.
@@ -24,7 +24,7 @@ pub enum OwnModelError {
         reason: String,
     },
     /// A field of a declaration has a value that is not accepted.
-    #[error("`{field}` in the declaration: {fix}")]
+    #[error("the declaration is not valid (`{field}`): {fix}")]
     Field {
         /// Its path, such as `input.width`.
         field: &'static str,
@@ -32,7 +32,10 @@ pub enum OwnModelError {
         fix: String,
     },
     /// There is no model of this name.
-    #[error("no model `{name}` was added; known: {}", if .known.is_empty() { "none".to_owned() } else { .known.join(", ") })]
+    #[error(
+        "no model named `{name}` was added. Added models: {}",
+        if .known.is_empty() { "none".to_owned() } else { .known.join(", ") }
+    )]
     Unknown {
         /// The name.
         name: String,
@@ -41,7 +44,8 @@ pub enum OwnModelError {
     },
     /// There is a model of this name already.
     #[error(
-        "a model `{0}` was added before. Give the new one another name, or remove the old one with `bonafide models remove {0}`"
+        "a model named `{0}` already exists. Give the new one another name, or remove the old one with \
+         `bonafide models remove {0}`"
     )]
     Exists(String),
     /// The model is in use.
@@ -56,8 +60,8 @@ pub enum OwnModelError {
     },
     /// The server's settings require another model.
     #[error(
-        "`--{kind}` requires the own model `{required}`, and {} is in use: restore the folder `own` in the models folder \
-         and run `bonafide models use {required}`, or change `--{kind}`",
+        "`--{kind}` requires the custom model `{required}`, but {} is in use: restore the folder `own` in the models \
+         folder and run `bonafide models use {required}`, or change `--{kind}`",
         .used.as_ref().map_or_else(|| "none".to_owned(), |used| format!("`{used}`"))
     )]
     Required {
@@ -69,7 +73,9 @@ pub enum OwnModelError {
         used: Option<String>,
     },
     /// The model is of another kind.
-    #[error("the model `{name}` has the kind `{kind}`, not `{wanted}`; `bonafide models list` shows all")]
+    #[error(
+        "the model `{name}` is of kind `{kind}`, not `{wanted}`; `bonafide models list` shows all models"
+    )]
     Kind {
         /// The model.
         name: String,
@@ -97,14 +103,17 @@ pub enum OwnModelError {
         /// Its kind.
         kind: ModelKind,
     },
-    /// The calibration was made with another declaration, or another way to cut out faces.
+    /// The calibration was made with another declaration, or with another way of cutting out faces.
     #[error(
-        "the calibration of the model `{0}` is for another declaration or another version of Bonafide: run `bonafide models calibrate {0}` again"
+        "the model `{0}` was calibrated with another declaration or another version of Bonafide: run \
+         `bonafide models calibrate {0}` again"
     )]
     OutdatedCalibration(String),
-    /// The calibration shows that the model does not tell attacks from live people.
+    /// The calibration shows that the model does not distinguish attacks from live people.
     #[error(
-        "the model `{name}` takes {apcer:.0} % of the attacks in its best type for live people. Either `output.class` or `output.means` in its declaration is wrong, or it is not made for such attacks"
+        "the model `{name}` classifies {apcer:.0} % of the attacks as live, even for the type that it detects best. \
+         Either `output.class` or `output.means` in its declaration is wrong, or the model was not made for such \
+         attacks"
     )]
     Blind {
         /// The model.
@@ -114,7 +123,8 @@ pub enum OwnModelError {
     },
     /// The calibration shows that the model does not recognise people.
     #[error(
-        "the model `{name}` does not recognise {missed:.0} % of the pairs of one person. Either `input` in its declaration is wrong, or it was not trained for faces"
+        "the model `{name}` does not match {missed:.0} % of the pairs of one person. Either `input` in its declaration \
+         is wrong, or the model was not trained for faces"
     )]
     RecognisesNobody {
         /// The model.
@@ -122,9 +132,10 @@ pub enum OwnModelError {
         /// The share of such pairs, in per cent.
         missed: f64,
     },
-    /// The calibration shows that the model takes too many strangers for one person.
+    /// The calibration shows that the model matches too many pairs of two people.
     #[error(
-        "the model `{name}` matches {matches} of {pairs} pairs of two people, more than the default threshold promises and more than the built-in networks. Calibrate it with more people, or use another model"
+        "the model `{name}` matches {matches} of {pairs} pairs of two people, more than the default threshold allows \
+         and more than the built-in networks match. Calibrate it with more people, or use another model"
     )]
     MatchesStrangers {
         /// The model.

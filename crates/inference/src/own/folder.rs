@@ -1,4 +1,4 @@
-//! The folder of own models: what was added, and what is in use. A change is complete or does not happen.
+//! The folder of custom models: which were added, and which are in use. A change takes effect completely or not at all.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
@@ -14,17 +14,17 @@ use super::names::{CALIBRATION, DECLARATION, MODEL, SELECTION, STAGED, is_name};
 use super::{Calibration, Declaration, EmbedderCalibration, ModelKind, OwnModelError};
 use crate::manifest::sha256_of;
 
-/// What is not complete after this time was abandoned.
+/// A folder that is still incomplete after this time was abandoned.
 const ABANDONED: Duration = Duration::from_secs(3_600);
 
-/// The own models that decide, by their kind.
+/// The custom models that decide, by their kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Selection {
     /// The model for presentation attack detection; `None`: only the built-in cue.
     #[serde(default)]
     pub pad: Option<String>,
-    /// The embedder; `None`: only the built-in networks. Earlier versions know no such member.
+    /// The embedder; `None`: only the built-in networks. Earlier versions refuse this member, so `None` is not written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Selection {
         self
     }
 
-    /// Checks that the models that another selection names are in use.
+    /// Checks that every model that `required` names is in use.
     ///
     /// # Errors
     /// Names the model in use, if there is one.
@@ -69,7 +69,7 @@ impl Selection {
     }
 }
 
-/// What a calibration measured, by the model's kind.
+/// A calibration of either kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnyCalibration {
     /// Of a model for presentation attack detection.
@@ -78,13 +78,13 @@ pub enum AnyCalibration {
     Embedder(EmbedderCalibration),
 }
 
-/// The folder `own` in a models' folder.
+/// The folder `own` in a models folder.
 #[derive(Debug, Clone)]
 pub struct OwnFolder {
     root: PathBuf,
 }
 
-/// The files of one own model.
+/// The files of one custom model.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelFiles {
     pub(crate) dir: PathBuf,
@@ -104,7 +104,7 @@ pub struct Staged {
 }
 
 impl OwnFolder {
-    /// The folder in this models' folder. It need not exist.
+    /// The folder `own` in this models folder. It need not exist.
     #[must_use]
     pub fn of(models: &Path) -> Self {
         Self {
@@ -140,8 +140,8 @@ impl OwnFolder {
     /// The models in use.
     ///
     /// # Errors
-    /// Fails if the file is not readable or not as [`OwnFolder::select`] writes it. No model is then chosen in its
-    /// place.
+    /// Fails if the file cannot be read or does not have the form that [`OwnFolder::select`] writes. An error never
+    /// counts as an empty selection.
     pub fn selection(&self) -> Result<Selection, OwnModelError> {
         let path = self.root.join(SELECTION);
         let text = match fs::read(&path) {
@@ -161,7 +161,8 @@ impl OwnFolder {
         replace(&self.root.join(SELECTION), selection)
     }
 
-    /// Copies a declaration and the files that it names into a folder that [`OwnFolder::keep`] makes the model's.
+    /// Copies a declaration and the files that it names into a temporary folder. [`OwnFolder::keep`] then makes it the
+    /// model's folder.
     ///
     /// # Errors
     /// Names the field or file that cannot be used.
@@ -212,7 +213,7 @@ impl OwnFolder {
     pub fn remove(&self, name: &str) -> Result<(), OwnModelError> {
         let dir = self.dir(name)?;
         self.require_unused(name)?;
-        // A folder that is half removed has no valid name any more.
+        // The folder is renamed first, so that one that is only half removed is not taken for a model.
         let removed = self.root.join(format!("{STAGED}{name}"));
         let _ = fs::remove_dir_all(&removed);
         fs::rename(&dir, &removed)
@@ -230,10 +231,10 @@ impl OwnFolder {
         replace(&dir.join(CALIBRATION), calibration)
     }
 
-    /// Removes what processes left behind that were killed while they added or removed a model an hour ago or earlier.
+    /// Removes what is left of additions and removals that were interrupted at least an hour ago.
     fn sweep(&self) -> Result<(), OwnModelError> {
         let Ok(entries) = fs::read_dir(&self.root) else {
-            // There is no folder yet, or it cannot be written to either.
+            // The folder does not exist yet, or is not readable: then the next write to it reports the problem.
             return Ok(());
         };
         for entry in entries.flatten() {
@@ -254,7 +255,8 @@ impl OwnFolder {
         Ok(())
     }
 
-    /// A model in use decides with its threshold until the servers restart, so neither may change.
+    /// Checks that a model is not in use. Servers decide with a model and its threshold until they restart, so neither
+    /// may change before.
     ///
     /// # Errors
     /// Fails if the model is in use.
@@ -272,7 +274,8 @@ impl OwnFolder {
         }
     }
 
-    /// A model's declaration, and its calibration if it has one. Their files are not checked against each other.
+    /// A model's declaration, and its calibration if it has one. This does not check that the calibration was made with
+    /// the declaration.
     ///
     /// # Errors
     /// Fails if there is no such model, or a file cannot be read.
@@ -312,7 +315,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if !self.kept {
-            // The name tells that it is not complete, and `sweep` removes it later.
+            // If this fails, the name marks the folder as incomplete, and `sweep` removes it later.
             let _ = fs::remove_dir_all(&self.dir);
         }
     }
@@ -365,8 +368,8 @@ impl ModelFiles {
         }
     }
 
-    /// The calibration for presentation attack detection, if it was made with this declaration and this way to cut out
-    /// faces.
+    /// The calibration for presentation attack detection, if it was made with this declaration and this way of cutting
+    /// out faces.
     pub(crate) fn calibrated(&self, recipe: u32) -> Result<&Calibration, OwnModelError> {
         let calibration = match &self.calibration {
             Some(AnyCalibration::Pad(calibration)) => calibration,
@@ -383,7 +386,7 @@ impl ModelFiles {
         }
     }
 
-    /// The calibration of an embedder, if it was made with this declaration and this way to align faces.
+    /// The calibration of an embedder, if it was made with this declaration and this way of aligning faces.
     pub(crate) fn embedder_calibrated(&self, recipe: u32) -> Result<&EmbedderCalibration, OwnModelError> {
         let calibration = match &self.calibration {
             Some(AnyCalibration::Embedder(calibration)) => calibration,

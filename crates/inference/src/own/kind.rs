@@ -1,8 +1,8 @@
-//! The kinds of own models.
+//! The kinds of custom models.
 
 use serde::{Deserialize, Serialize};
 
-/// What an own model is for.
+/// What a custom model is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ModelKind {

@@ -1,4 +1,4 @@
-//! An operator's own models: folders below `own` in the models' folder. `bonafide models` writes them, and every
+//! An operator's custom models: folders below `own` in the models folder. `bonafide models` writes them, and every
 //! process that runs models reads them.
 //!
 //! - `NAME/declaration.json`: the [`Declaration`], with the file's hash, its input and its golden test.
@@ -6,8 +6,8 @@
 //! - `NAME/calibration.json`: the [`Calibration`] or [`EmbedderCalibration`]. Without one, the model decides nothing.
 //! - `use.json`: the [`Selection`].
 //!
-//! Every error fails closed: a model that was selected and cannot be used stops the engines, and never gives way to the
-//! built-in one. This module never looks at a picture; `faces` cuts out the inputs.
+//! Every error fails closed: a selected model that cannot be used stops the engines, and the built-in one never takes
+//! its place. This module never reads a picture; `faces` cuts out the inputs.
 
 mod calibration;
 mod declaration;

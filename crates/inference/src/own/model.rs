@@ -1,4 +1,4 @@
-//! An own model, opened and ready to run.
+//! A custom model, opened and ready to run.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::manifest::{CheckedFile, VERSION_DIGITS};
 use crate::pool::Pool;
 use crate::{Input, Layout, ModelError, Tensor};
 
-/// An operator's model. Its file is the declared one.
+/// A custom model whose file is the declared one.
 #[derive(Debug)]
 pub struct OwnModel {
     files: ModelFiles,
@@ -77,15 +77,17 @@ impl OwnModel {
         self.files.dir.join(name)
     }
 
-    /// The calibration that a model for presentation attack detection may decide with. `recipe` is the version of the way to cut out faces.
+    /// The calibration with which a model for presentation attack detection may decide. `recipe` is the version of the
+    /// way of cutting out faces.
     ///
     /// # Errors
-    /// Fails if there is none, the model is of another kind, the calibration was made with another declaration or recipe, or it shows that the model is blind.
+    /// Fails if there is none, if the model is of another kind, or if the calibration was made with another declaration
+    /// or recipe or shows that the model is blind.
     pub fn calibration(&self, recipe: u32) -> Result<&Calibration, OwnModelError> {
         self.files.calibrated(recipe)
     }
 
-    /// The calibration that an embedder may be used with, as [`OwnModel::calibration`].
+    /// The calibration with which an embedder may be used; see [`OwnModel::calibration`].
     ///
     /// # Errors
     /// As [`OwnModel::calibration`].

@@ -1,4 +1,4 @@
-//! The names of own models and of their files.
+//! The names of custom models and of their files.
 
 /// A model's declaration, in its folder.
 pub(super) const DECLARATION: &str = "declaration.json";

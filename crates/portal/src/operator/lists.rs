@@ -27,7 +27,7 @@ struct Model {
     version: String,
     sha256: String,
     present: bool,
-    /// Whether it is in use, for an operator's own model.
+    /// Whether it is in use; `None` for a built-in model.
     used: Option<bool>,
 }
 

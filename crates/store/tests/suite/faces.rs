@@ -87,7 +87,7 @@ pub(crate) async fn faces_of_another_model_are_replaced(bench: Bench) {
     assert_eq!((gone.facemap_id, &gone.embedding), (ada, &None), "indexes forget");
     assert_eq!((news.facemap_id, news.model.as_str()), (ada, "new"));
     assert_eq!(news.embedding.as_deref(), Some(&b"ada, seen anew"[..]));
-    // What an own embedder measured is also of the built-in networks.
+    // A face that a custom embedder measured also has the numbers of the built-in networks.
     bench
         .sql("update faces set model = 'new+own' where model = 'new'")
         .await;

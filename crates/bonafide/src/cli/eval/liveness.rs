@@ -97,7 +97,7 @@ struct Outcomes {
     live: u64,
     not_live: u64,
     untold: u64,
-    /// 1 − score of every presentation whose face was measured: the own model's score, if one is in use.
+    /// 1 − score of every presentation whose face was measured: the custom model's score, if one is in use.
     distances: Vec<f32>,
 }
 

@@ -1,5 +1,5 @@
-//! `bonafide models calibrate`: measures an own model on an operator's labelled pictures. What is measured depends on the
-//! model's kind.
+//! `bonafide models calibrate`: measures a custom model on an operator's labelled pictures. The measurement depends on
+//! the model's kind.
 
 use std::path::PathBuf;
 
@@ -17,16 +17,17 @@ use crate::cli::errors::Unusable;
 pub(super) struct Calibrate {
     /// The model's name.
     name: String,
-    /// For a PAD model: pictures of live people, a folder for each person.
+    /// For a PAD model: a folder of pictures of live people, with one subfolder per person.
     #[arg(long, requires = "attacks", conflicts_with = "people")]
     live: Option<PathBuf>,
-    /// For a PAD model: a folder for each type of attack, and in it a folder for each person, named as among the live ones.
+    /// For a PAD model: a folder of pictures of attacks, with one subfolder per type, and in each of these one per
+    /// person, named as in --live.
     #[arg(long, requires = "live")]
     attacks: Option<PathBuf>,
-    /// For a PAD model: the share of live presentations that may be called attacks, 0–0.2.
+    /// For a PAD model: the share of live presentations that may be classified as attacks, 0–0.2.
     #[arg(long, default_value_t = 0.01)]
     bpcer: f64,
-    /// For an embedder: pictures of people, a folder for each person.
+    /// For an embedder: a folder of pictures of people, with one subfolder per person.
     #[arg(long)]
     people: Option<PathBuf>,
     /// Write the DET curves to this SVG file.
@@ -63,12 +64,12 @@ impl Calibrate {
                 EmbedderPictures { people, det }.run(&opened, &model)
             }
             (ModelKind::Pad, ..) => Err(Unusable(format!(
-                "`{}` detects presentation attacks: give --live FOLDER and --attacks FOLDER",
+                "`{}` is a PAD model: give --live FOLDER and --attacks FOLDER",
                 self.name
             ))
             .into()),
             (ModelKind::Embedder, ..) => Err(Unusable(format!(
-                "`{}` is an embedder: give --people FOLDER, with a folder of pictures for each person",
+                "`{}` is an embedder: give --people FOLDER, with one subfolder of pictures per person",
                 self.name
             ))
             .into()),

@@ -1,4 +1,4 @@
-//! The calibration of an embedder: the scale of its distances, from an operator's pictures of people.
+//! Calibrates an embedder: chooses the scale of its distances with an operator's pictures of people.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::cli::eval::det::{self, Curve};
 use crate::cli::eval::files::pictures_below;
 use crate::cli::output::{note, print_line};
 
-/// With fewer people of whom there are two pictures in one half, and fewer pairs of two people, a scale says nothing.
+/// What each half must have at least, for a meaningful scale: people with two pictures, and pairs of two people.
 const LEAST_PEOPLE: usize = 10;
 const LEAST_STRANGERS: usize = 1_000;
 
@@ -30,14 +30,14 @@ pub(super) struct EmbedderPictures<'a> {
     pub(super) det: Option<&'a Path>,
 }
 
-/// A picture as both embedders see it; `None` without one face of good quality.
+/// A picture's person, and its face as both embedders measure it; `None` without one face of good quality.
 struct Seen {
     person: String,
     face: Option<Face>,
 }
 
 struct Face {
-    /// The own embedder's numbers, of length 1.
+    /// The custom embedder's numbers, of length 1.
     own: Vec<f32>,
     built_in: Embedding,
 }
@@ -65,16 +65,17 @@ impl EmbedderPictures<'_> {
         warn_of_better_built_in(&calibration);
         if let Some(matches) = calibration.leaks() {
             note!(
-                "The model matches {matches} of {} pairs of two people, more than the default threshold promises and more than \
-                 the built-in networks, so it cannot be used. Calibrate it with more people, or use another model.",
+                "The model matches {matches} of {} pairs of two people, more than the default threshold allows and \
+                 more than the built-in networks match, so it cannot be used. Calibrate it with more people, or use \
+                 another model.",
                 calibration.own.impostor
             );
             return Ok(());
         }
         match calibration.blindness() {
             Some(missed) => note!(
-                "The model does not recognise {:.0} % of the pairs of one person, so it cannot be used. Either `input` in \
-                 its declaration is wrong, or it was not trained for faces.",
+                "The model does not match {:.0} % of the pairs of one person, so it cannot be used. Either `input` in \
+                 its declaration is wrong, or the model was not trained for faces.",
                 missed * 100.0
             ),
             None => note!("Calibrated. Next: bonafide models use {name}"),
@@ -92,7 +93,7 @@ impl EmbedderPictures<'_> {
             .into());
         };
         let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
-        // A file that cannot be read says nothing about the model.
+        // An unreadable file is no evidence about the model, so it is an error.
         let decoded = imaging::decode(&bytes, &imaging::Limits::default())
             .with_context(|| file.display().to_string())?;
         let face = opened
@@ -107,8 +108,8 @@ impl EmbedderPictures<'_> {
     }
 }
 
-/// Chooses the scale with half of the people, and counts the pairs of the others. Returns the distances of the reported
-/// half too, by the own embedder and by the built-in networks.
+/// Chooses the scale with half of the people, and counts the pairs of the others. Also returns the distances of the
+/// reported half, by the custom embedder and by the built-in networks.
 fn calibrated(
     seen: &[Seen],
     declaration_sha256: &str,
@@ -153,8 +154,9 @@ fn require_enough(half: &[&Seen]) -> anyhow::Result<()> {
     let strangers = (all * all.saturating_sub(1) / 2).saturating_sub(same);
     if people < LEAST_PEOPLE || strangers < LEAST_STRANGERS {
         bail!(
-            "--people: one half has {people} people with two pictures of one face of good quality, and {strangers} pairs of \
-             two people; add people until each half has {LEAST_PEOPLE} and {LEAST_STRANGERS}, and better 200 and 100,000"
+            "--people: one half has {people} people with two pictures that show one face of good quality, and \
+             {strangers} pairs of two people. Each half needs at least {LEAST_PEOPLE} people and {LEAST_STRANGERS} \
+             pairs; 200 people and 100,000 pairs are better. Add people"
         );
     }
     Ok(())

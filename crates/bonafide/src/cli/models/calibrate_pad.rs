@@ -18,16 +18,16 @@ use crate::cli::eval::faces::analyse_faces;
 use crate::cli::eval::files::pictures_below;
 use crate::cli::output::{note, print_line};
 
-/// With fewer people in one half, a threshold says nothing.
+/// The least people in each half; with fewer, a threshold is meaningless.
 const LEAST_PEOPLE: usize = 5;
 
-/// An operator's pictures, and what is wanted.
+/// An operator's pictures, and the goal of the calibration.
 pub(super) struct PadCalibration<'a> {
     /// Pictures of live people: a folder for each person.
     pub(super) live: &'a Path,
     /// Attacks: a folder for each type, and in it a folder for each person, named as among the live ones.
     pub(super) attacks: &'a Path,
-    /// The share of live presentations that may be called attacks, 0–0.2.
+    /// The share of live presentations that may be classified as attacks, 0–0.2.
     pub(super) bpcer: f64,
     /// Where to draw the DET curve of each type.
     pub(super) det: Option<&'a Path>,
@@ -69,8 +69,9 @@ impl PadCalibration<'_> {
         warn_of_refusals(&calibration);
         match model_is_blind(&calibration) {
             Some(apcer) => note!(
-                "The model takes {apcer:.0} % of the attacks in its best type for live people, so it cannot be used. \
-                 Either `output.class` or `output.means` in its declaration is wrong, or it is not made for such attacks."
+                "The model classifies {apcer:.0} % of the attacks as live, even for the type that it detects best, so \
+                 it cannot be used. Either `output.class` or `output.means` in its declaration is wrong, or the model \
+                 was not made for such attacks."
             ),
             None => note!("Calibrated. Next: bonafide models use {name}"),
         }
@@ -120,7 +121,7 @@ fn attacks(folder: &Path) -> anyhow::Result<Vec<Labelled>> {
 
 fn score(opened: &Opened, model: &OwnModel, labelled: Labelled) -> anyhow::Result<Scored> {
     let name = || labelled.file.display().to_string();
-    // A file that cannot be read says nothing about the model.
+    // An unreadable file is no evidence about the model, so it is an error.
     let (picture, reading) =
         analyse_faces(&opened.engine, &labelled.file).map_err(|code| anyhow!("{}: {code}", name()))?;
     let score = opened
@@ -151,8 +152,8 @@ fn calibrated(scored: &[Scored], bpcer: f64, declaration_sha256: &str) -> anyhow
     });
     if with_face.iter().any(|people| *people < LEAST_PEOPLE) {
         bail!(
-            "--live: the halves have {} and {} people with a picture of one face of good quality; add people until each \
-             has {LEAST_PEOPLE}, and better 100",
+            "--live: the halves have {} and {} people with a picture that shows one face of good quality. Each half \
+             needs at least {LEAST_PEOPLE}; 100 are better. Add people",
             with_face[0],
             with_face[1]
         );
@@ -174,8 +175,8 @@ fn calibrated(scored: &[Scored], bpcer: f64, declaration_sha256: &str) -> anyhow
     }
     if attacks.values().all(|counts| counts.live + counts.attacks == 0) {
         bail!(
-            "--attacks: none shows a face of good quality of a person in the reported half; name the folders of people \
-             as in --live, and add people"
+            "--attacks: no picture shows a person of the reported half with a face of good quality. Name the people's \
+             folders as in --live, and add people"
         );
     }
     Ok(Calibration {

@@ -1,4 +1,4 @@
-//! Calibrations in print.
+//! Calibrations as the commands print them.
 
 use inference::own::{AnyCalibration, Calibration, EmbedderCalibration, Pairs, Presentations};
 use serde_json::{Map, Value, json};
@@ -70,13 +70,14 @@ fn of_pairs(pairs: &Pairs) -> Value {
     })
 }
 
-/// Warns if the built-in networks refused fewer pairs of one person, or matched fewer of two people.
+/// Warns if the built-in networks missed fewer pairs of one person, or matched fewer pairs of two people.
 pub(super) fn warn_of_better_built_in(calibration: &EmbedderCalibration) {
     let (own, built_in) = (&calibration.own, &calibration.built_in);
     if own.false_non_matches > built_in.false_non_matches || own.false_matches > built_in.false_matches {
         note!(
-            "Warning: of {} pairs of one person, the model refuses {} and the built-in networks {}; of {} pairs of two people, \
-             they match {} and {}. By these pictures it is not better in both.",
+            "Warning: on these pictures, the built-in networks are better in at least one respect. Of {} pairs of one \
+             person, the model misses {} and they miss {}. Of {} pairs of two people, the model matches {} and they \
+             match {}.",
             own.genuine,
             own.false_non_matches,
             built_in.false_non_matches,
@@ -91,13 +92,14 @@ fn non_response(presentations: &Presentations) -> Option<f64> {
     rounded(share(presentations.unmeasured, presentations.all()))
 }
 
-/// Warns if the reported half was refused more often than the threshold aimed at. With few people, that is usual.
+/// Warns if the reported half was refused more often than the goal allows. With few people, that is usual.
 pub(super) fn warn_of_refusals(calibration: &Calibration) {
     let (refused, all) = (calibration.live.attacks, calibration.live.all());
     if refused as f64 > calibration.bpcer_goal * all as f64 {
         note!(
-            "Warning: {refused} of {all} live pictures of the reported half are called attacks, and the goal was {:.1} %. \
-             Honest people would be refused as often. Calibrate with more people, or with a lower --bpcer.",
+            "Warning: {refused} of {all} live pictures of the reported half are classified as attacks, but the goal \
+             was {:.1} %. Honest applicants would be refused as often. Calibrate with more people, or with a lower \
+             --bpcer.",
             calibration.bpcer_goal * 100.0
         );
     }

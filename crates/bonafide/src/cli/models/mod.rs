@@ -1,7 +1,7 @@
-//! `bonafide models`: an operator's own models. A model is added with its declaration, calibrated on the operator's own
-//! pictures, and then used. `docs/operators/own-models.md` describes it.
+//! `bonafide models`: an operator's custom models. A model is added with its declaration, calibrated on the operator's
+//! own pictures, and then used. `docs/operators/own-models.md` describes how.
 //!
-//! This module never sends anything anywhere, and no picture of a calibration is kept.
+//! This module never sends anything anywhere, and never stores a picture of a calibration.
 
 mod calibrate;
 mod calibrate_embedder;
@@ -37,11 +37,11 @@ pub(crate) struct ModelsCommand {
 enum Action {
     /// Add a model with its declaration, after its golden tests have passed.
     Add(Add),
-    /// Show the own models, with their calibration and whether they are in use.
+    /// List the custom models with their calibrations, and whether they are in use.
     List(List),
     /// Choose a model's threshold or scale with half of the people, and measure it with the other half.
     Calibrate(calibrate::Calibrate),
-    /// Use a calibrated model. Servers use it from their next start on.
+    /// Use a calibrated model. Servers use it from their next start.
     Use(Use),
     /// Remove a model that is not in use.
     Remove(Remove),
@@ -66,7 +66,7 @@ struct Use {
     /// The model's name.
     #[arg(required_unless_present = "built_in", conflicts_with = "built_in")]
     name: Option<String>,
-    /// Use no own model of this kind any more.
+    /// Stop using the custom model of this kind. Only the built-in models remain in use.
     #[arg(long, value_name = "KIND")]
     built_in: Option<Kind>,
     #[command(flatten)]
@@ -81,7 +81,7 @@ struct Remove {
     models: ModelsArg,
 }
 
-/// A kind of own model.
+/// A kind of custom model.
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
     Pad,
@@ -180,7 +180,7 @@ impl Use {
             let kind = kind.ok_or_else(|| Unusable("name a model, or use --built-in KIND".into()))?;
             folder.select(&folder.selection()?.with(kind, None))?;
             print_line(&json!({"kind": kind, "inUse": null}).to_string())?;
-            note!("Servers use no own model of this kind from their next start on.");
+            note!("From their next start, servers use no custom model of this kind.");
             return Ok(());
         };
         let opened = Opened::of(&self.models)?;
@@ -202,11 +202,11 @@ impl Use {
         folder.select(&folder.selection()?.with(kind, Some(name.clone())))?;
         print_line(&json!({"kind": kind, "inUse": name, "calibration": figures}).to_string())?;
         note!(
-            "Servers use it from their next start on. Each node needs the same model in its own models folder."
+            "Servers use it from their next start. Each node needs the same model in its own models folder."
         );
         if kind == ModelKind::Embedder {
             note!(
-                "Known faces stay searchable, and the servers embed them with the new model in the background."
+                "Known faces remain searchable while the servers embed them with the new model in the background."
             );
         }
         Ok(())

@@ -9,7 +9,7 @@ use inference::own::{OwnFolder, OwnModel, Selection};
 
 use crate::cli::engines::ModelsArg;
 
-/// The models' folder, opened without any own model.
+/// The models folder, opened without any custom model.
 pub(super) struct Opened {
     pub(super) folder: OwnFolder,
     pub(super) models: Arc<Models>,

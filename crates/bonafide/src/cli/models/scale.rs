@@ -1,31 +1,35 @@
-//! The rule by which an embedder's distances are scaled. A pure function.
+//! The rule that scales an embedder's distances. A pure function.
 //!
 //! All thresholds were chosen for the distances of the built-in networks (`faces::similarity`). The scale is the smallest
-//! with which strangers are not more often within certain distances than they are there: as measured where there are
-//! enough pairs, and by a normal distribution at the thresholds. If an embedder's strangers spread more widely, its genuine
-//! pairs pay for it. The reported half then shows whether the distribution held.
+//! that places no larger share of strangers within certain distances than the built-in networks do. With enough pairs,
+//! this share is measured; at the thresholds, it is extrapolated with a normal distribution. If an embedder's strangers
+//! spread more widely, the scale is larger and more genuine pairs fail to match. The reported half then shows whether
+//! the extrapolation was right.
 
 use faces::IDENTIFICATION_DISTANCE;
 use inference::own::SCALES;
 
-/// The share of strangers within a distance of the built-in networks, of 74,215 pairs (`docs/measurements-engines.md`).
+/// Shares of strangers, and the distances within which the built-in networks place them, measured on 74,215 pairs
+/// (`docs/measurements-engines.md`).
 const STRANGERS: [(f64, f32); 3] = [(0.01, 1.472), (0.001, 1.363), (0.0001, 1.265)];
-/// Their mean, and their standard deviation.
+/// The mean and the standard deviation of these distances.
 const MEAN: f64 = 1.715;
 const DEVIATION: f64 = 0.099;
-/// So many pairs make a share reliable.
+/// A share is reliable if it contains at least this many pairs.
 const RELIABLE: f64 = 10.0;
-/// The distance of the default threshold ([`faces::MATCH_SIMILARITY`]). A test keeps them together.
+/// The distance of the default threshold ([`faces::MATCH_SIMILARITY`]). A test checks that they agree.
 const MATCHING: f32 = 1.23;
+
 /// Why there is no scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoScale {
-    /// There are too few pairs, or a distance that is no number.
+    /// There are too few pairs, or a distance is not a number.
     #[error("there are too few pairs of two people")]
     TooFew,
-    /// The distances of strangers spread so widely that no threshold keeps them out.
+    /// The distances of strangers spread so widely that no threshold excludes them.
     #[error(
-        "the distances of two people spread so widely that no threshold keeps them apart. Either `input` in the declaration is wrong, or the model was not trained for faces"
+        "the distances between two people spread so widely that no threshold separates them. Either `input` in the \
+         declaration is wrong, or the model was not trained for faces"
     )]
     TooWide,
 }
@@ -42,7 +46,7 @@ pub(super) fn scale(mut strangers: Vec<f32>) -> Result<f32, NoScale> {
         .iter()
         .map(|distance| (f64::from(*distance) - mean).powi(2));
     let deviation = (squares.sum::<f64>() / count).sqrt();
-    // Each distance of this embedder must become at least the one beside it.
+    // After scaling, each distance of this embedder must be at least the built-in one beside it.
     let measured = STRANGERS
         .into_iter()
         .filter(|(share, _)| count * share >= RELIABLE)

@@ -1,4 +1,4 @@
-//! An own embedder, from its declaration to who is recognised by it.
+//! A custom embedder, from its declaration to the people that it recognises.
 //!
 //! The model is a toy: `tiles.onnx` is ONNX opset 13 with two nodes, `AveragePool` (kernel and stride 28) of the input
 //! `[1, 3, 112, 112]`, and `Flatten`. So its 48 numbers are the mean red of 16 tiles of the face, their green and their blue.
@@ -152,7 +152,7 @@ async fn an_embedder_decides_and_finds_the_faces_from_before_it() {
     assert_eq!(send(&server, "pass-passport", "refused").await.0, 503);
     let (_, why) = server.readiness_part("engines").await;
     assert!(
-        why.contains("`--embedder` requires the own model `tiles`"),
+        why.contains("`--embedder` requires the custom model `tiles`"),
         "{why}"
     );
     let server = server.kill_and_restart(&serve);

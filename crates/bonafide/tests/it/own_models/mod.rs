@@ -1,4 +1,4 @@
-//! An operator's own model, from its declaration to a verdict, and what happens when it cannot be used.
+//! A custom model, from its declaration to a verdict, and what happens when it cannot be used.
 //!
 //! The model is a toy: the more red and the less blue a picture is, the more alive. `warm.onnx` is ONNX opset 13 with
 //! two nodes, `ReduceMean(axes 2 and 3)` of the input `[1, 3, 32, 32]`, and `MatMul` with the weights
@@ -169,7 +169,7 @@ fn a_model_that_is_not_as_declared_is_not_added() {
     fs::write(folders.path("brought/warm.onnx"), b"nonsense").unwrap();
     let nonsense = |it: &mut Value| it["sha256"] = json!(hex::encode(Sha256::digest(b"nonsense")));
     let error = folders.run(&["add", &folders.declare(nonsense)]).unwrap_err();
-    assert!(error.contains("does not load"), "{error}");
+    assert!(error.contains("cannot be loaded"), "{error}");
     assert_eq!(folders.added(), [""; 0]);
 }
 
@@ -183,7 +183,7 @@ fn a_model_is_calibrated_before_it_is_used() {
     let early = folders.run(&["use", "warm"]).unwrap_err();
     assert!(early.contains("models calibrate warm"), "{early}");
     let unknown = folders.run(&["use", "cold"]).unwrap_err();
-    assert!(unknown.contains("known: warm"), "{unknown}");
+    assert!(unknown.contains("Added models: warm"), "{unknown}");
 
     folders.pictures();
     let misplaced = folders.path("live/1.jpg");
@@ -231,7 +231,7 @@ fn a_model_is_calibrated_before_it_is_used() {
     folders.run(&["remove", "warm"]).unwrap();
     assert_eq!(folders.run(&["list"]).unwrap(), Value::Null);
 
-    // A model that takes every attack for a live person.
+    // A model that classifies every attack as live.
     let inverted = folders.declare(|it| {
         it["output"]["means"] = json!("attack");
         it["golden"][0]["score"] = json!(-0.8808);
@@ -276,7 +276,7 @@ async fn an_own_model_decides_and_is_named() {
     for said in [
         format!("model warm ({version})"),
         format!("pad warm@{version}"),
-        "model calls it an attack".to_owned(),
+        "model classifies it as an attack".to_owned(),
     ] {
         assert!(page.contains(&said), "{said}: {page}");
     }
@@ -299,7 +299,7 @@ async fn an_own_model_decides_and_is_named() {
     let (status, body) = verify(&server, &demo, passport()).await;
     assert_eq!(status, 503, "{body}");
     let (_, why) = server.readiness_part("engines").await;
-    assert!(why.contains("requires the own model `warm`"), "{why}");
+    assert!(why.contains("requires the custom model `warm`"), "{why}");
     folders.run(&["use", "warm"]).unwrap();
     let server = server.kill_and_restart(&required);
     let (status, body) = verify(&server, &demo, passport()).await;
