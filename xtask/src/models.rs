@@ -36,8 +36,8 @@ const RECIPE: [&[u8]; 11] = [
     std::env::consts::ARCH.as_bytes(),
 ];
 
-/// The version of SFace as it was converted until November 2026, with the operator `PRelu`. For one input its numbers are
-/// the same up to 2 in a million, so faces that were known by it stay known.
+/// The version of SFace as it was converted until November 2026, with the operator `PRelu`. For the same input, its
+/// numbers differ by at most 2 in a million, so faces that were enrolled with it are still recognised.
 const SFACE_WITH_PRELU: &str = "26e2c12231ce";
 
 pub(crate) fn run(out: &Path) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What follows when a worker ends without an answer: pure rules. Nothing here starts or ends a process.
+//! What happens after a worker ended without an answer: pure rules. Nothing here starts or ends a process.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::error::EngineError;
 
-/// How a worker ended without an answer that counts.
+/// How a worker ended without a valid answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
     /// The file caused it.
@@ -19,10 +19,10 @@ pub(crate) enum End {
     Abandoned,
 }
 
-/// What follows from a worker's end.
+/// What happens after a worker's end.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// Give the file to a fresh worker. The fault is what the file caused so far.
+    /// Give the file to a fresh worker. The fault is the one that the file has caused so far.
     Again(Option<DecodeError>),
     /// Refuse the file.
     Refuse(DecodeError),
@@ -30,8 +30,8 @@ pub(crate) enum Next {
     Give(EngineError),
 }
 
-/// A file is refused for a fault that it caused twice. After an unknown end only a worker that was idle before
-/// is replaced once, because it may have been killed for reasons unrelated to this file.
+/// A file is refused if it causes a fault twice. After an unknown end, the file is tried again only if the worker was
+/// idle before, because such a worker may have been killed for reasons unrelated to this file.
 pub(crate) fn decide_retry(end: End, earlier: Option<DecodeError>, was_idle: bool) -> Next {
     match end {
         End::Fault(fault) if earlier.is_some() => Next::Refuse(fault),

@@ -31,7 +31,7 @@ use crate::protocol::{self, Answer, Greeting, LoadedModels, ProtocolError, Reque
 /// What the kernel says about the processor.
 const PROCESSOR: [&str; 2] = ["/proc/cpuinfo", "/sys/devices/system/cpu"];
 
-/// The nice value of a thread that lets others work (sched(7)): a tenth of their share of a busy processor.
+/// The nice value of a thread that lets others go first (sched(7)). It gets a tenth of their share of a busy processor.
 const ASIDE: i32 = 10;
 
 /// What a worker is started with.
@@ -39,11 +39,11 @@ const ASIDE: i32 = 10;
 pub struct Options {
     /// The folder of the models; searched for if it is not given.
     pub models: Option<PathBuf>,
-    /// The own models.
+    /// The custom models.
     pub selection: Selection,
     /// Work even if a required wall is missing.
     pub weak_sandbox: bool,
-    /// Load the models while other workers have the processor first.
+    /// Load the models with less priority than other workers.
     pub load_aside: bool,
 }
 
@@ -130,11 +130,11 @@ impl Engines {
     }
 }
 
-/// Does work on a thread with less right to the processor, and waits for it. The caller keeps its own: a thread that gave
-/// its right away could not take it back.
+/// Does work on a thread of lower priority, and waits for it. The calling thread retains its priority, because a thread
+/// that lowered its own could not raise it again.
 fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     let low = || {
-        // Without it, the work takes the processor from others, but is done.
+        // If this fails, the work slows others down, but is done.
         let _ = setpriority_process(Some(gettid()), ASIDE);
         work()
     };

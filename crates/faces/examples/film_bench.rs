@@ -1,8 +1,8 @@
-//! Measures the processor time of the frames of a film, by what a call asks for:
+//! Measures the processor time of a film's frames, by what a call requests:
 //! `cargo run --release -p faces --example film_bench [SELFIE]`.
 //!
-//! The frames show a selfie that moves a little. It defaults to a specimen (`make specimens`). Decoding is measured by
-//! itself.
+//! The frames show a selfie that moves a little. The default is a specimen (`make specimens`). Decoding is measured
+//! separately.
 #![expect(clippy::print_stdout, reason = "a program whose purpose is to print figures")]
 #![expect(clippy::expect_used, reason = "a measurement fails by panicking")]
 
@@ -63,7 +63,7 @@ fn main() {
     println!("an embedding         {:6.1} ms more", embedded - one);
 }
 
-/// The picture of a frame: a part of the person's, in another place each time.
+/// The picture of a frame: a part of the person's picture, at another place each time.
 fn shifted(person: &Picture, number: u32) -> Picture {
     let wide = SIZE.0 + 40;
     let scaled = person.resized(

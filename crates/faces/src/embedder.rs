@@ -1,8 +1,9 @@
 //! Runs the two embedding networks on a face: SFace and dlib's. Their embeddings err on different faces, so
 //! that both together separate people better than either.
 //!
-//! What each network computes is a mean over the face and its mirror image, which reduces the effects of pose and
-//! light. Faces of one film, whose camera and room are the same, are compared without the mirror image, in half the time.
+//! Each network's embedding is the mean over the face and its mirror image, which reduces the effects of pose and
+//! light. Faces of one film have the same camera and room, so they are compared without the mirror image, in half the
+//! time.
 
 use imaging::Picture;
 use inference::{Input, ModelName, Models};
@@ -13,7 +14,7 @@ use crate::error::FaceError;
 use crate::mesh::Mesh;
 use crate::restore::restored;
 
-/// What an embedding is a mean of.
+/// The views over which an embedding is a mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Views {
     /// The face alone.

@@ -27,8 +27,8 @@ static TURNS: LazyLock<[(f32, f32); PATCH]> = LazyLock::new(|| {
 
 /// The mean power spectrum of patches that cover a region, or `None` if no patch fits.
 ///
-/// `region` is left, top, right, bottom. At most `most` × `most` patches are used, evenly spread. `plane` makes a plane of
-/// the same size of a patch.
+/// `region` is left, top, right, bottom. At most `most` × `most` patches are used, evenly spread. `plane` converts a
+/// patch to a plane of the same size.
 pub(crate) fn mean_power(
     picture: &Picture,
     region: [u32; 4],
@@ -136,9 +136,10 @@ fn on_jpeg_grid(u: usize, v: usize) -> bool {
     u <= 2 || v <= 2 || (near(u) && near(v))
 }
 
-/// The power of one transform of two patches, after removing the mean and applying a Hann window: the first is its real
-/// part, the second its imaginary part. The mean of a frequency's power and of the opposite frequency's is half of the sum
-/// of both patches' powers. Without a second patch it is the power of the first, which is the same at both frequencies.
+/// The power of one transform of two patches, after removing the mean and applying a Hann window: the first patch is
+/// the real part, the second the imaginary part. The mean of the powers of a frequency and its opposite is half the sum
+/// of both patches' powers. Without a second patch, it is the first patch's power, which is the same at both
+/// frequencies.
 fn joint_power(first: &Luma, second: Option<&Luma>) -> Vec<f32> {
     let mut real = windowed(first);
     let mut imaginary = match second {
@@ -161,7 +162,7 @@ fn joint_power(first: &Luma, second: Option<&Luma>) -> Vec<f32> {
         .collect()
 }
 
-/// A patch without its mean, under the Hann window.
+/// A patch without its mean, multiplied by the Hann window.
 fn windowed(patch: &Luma) -> Vec<f32> {
     let mut values: Vec<f32> = patch.pixels.iter().map(|&value| f32::from(value)).collect();
     let mean = values.iter().sum::<f32>() / (PATCH * PATCH) as f32;

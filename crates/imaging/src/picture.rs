@@ -225,12 +225,12 @@ impl Picture {
             return 0..0;
         }
         let [from, to] = [0.5, width as f32 - 0.5].map(|x| map.apply_affine(Point::new(x, y)));
-        // The shares of the way from the first to the last column at which a coordinate is inside.
+        // The range of columns, as shares of the way from first to last, in which a coordinate is inside.
         let shares = |from: f32, to: f32, length: u32| {
             let (low, high) = (1.0 - from, length as f32 - 1.0 - from);
             let way = to - from;
             if way.abs() < 1e-3 {
-                // Hardly moves: the end decides.
+                // The coordinate hardly changes, so its value at the end decides.
                 return match low < way.min(0.0) && way.max(0.0) < high {
                     true => (0.0, 1.0),
                     false => (1.0, 0.0),
@@ -245,13 +245,13 @@ impl Picture {
         );
         let (first, last) = (across.0.max(down.0).max(0.0), across.1.min(down.1).min(1.0));
         let columns = (width - 1) as f32;
-        // `as` saturates, and makes 0 of what is no number.
+        // `as` saturates, and converts NaN to 0.
         let (start, end) = (
             (first * columns).ceil() as u32,
             (last * columns).floor() as u32 + 1,
         );
         let surrounded = |column: u32| self.surrounds(map.apply_affine(Point::new(column as f32 + 0.5, y)));
-        // Rounding can put an end outside.
+        // Rounding can move an end outside.
         match start < end && end <= width && surrounded(start) && surrounded(end - 1) {
             true => start..end,
             false => 0..0,
@@ -263,8 +263,8 @@ impl Picture {
         (0.75..self.width as f32 - 0.75).contains(&at.x) && (0.75..self.height as f32 - 0.75).contains(&at.y)
     }
 
-    /// What [`Picture::warp`] computes for columns whose places this picture [surrounds](Self::surrounds), without looking
-    /// for edges. `map` is affine.
+    /// Computes what [`Picture::warp`] does for columns whose places this picture [surrounds](Self::surrounds), without
+    /// checking for edges. `map` is affine.
     fn warp_row_inside(&self, map: &Homography, y: f32, columns: std::ops::Range<u32>, row: &mut [u8]) {
         let stride = self.width as usize * 3;
         let targets = row.as_chunks_mut::<3>().0.iter_mut().skip(columns.start as usize);

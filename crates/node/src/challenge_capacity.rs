@@ -1,15 +1,16 @@
-//! How many liveness challenges this node carries at once, by the time that its frames took. It counts no challenges.
+//! How many liveness challenges this node carries at once, estimated from the time that its frames took. This module
+//! does not count challenges.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most challenges for each worker, and what a node is assumed to carry before it has measured a frame.
+/// The most challenges per worker, which is also what a node is assumed to carry before it has measured a frame.
 pub const MOST_PER_WORKER: usize = 4;
-/// A worker has so many milliseconds for one challenge's ten frames of a second: those of a second, shared by the frames.
+/// The milliseconds that a worker with one challenge has for each frame, at ten frames a second.
 const MS_FOR_FRAMES: f64 = 100.0;
 /// The weight of one frame in the mean.
 const WEIGHT: f64 = 0.02;
 
-/// The mean time of a frame. A busy machine takes longer, and then carries fewer.
+/// The mean time of a frame. A busy machine takes longer, so it carries fewer challenges.
 #[derive(Debug, Default)]
 pub struct ChallengeCapacity {
     /// Microseconds; 0 before the first frame.
@@ -17,7 +18,7 @@ pub struct ChallengeCapacity {
 }
 
 impl ChallengeCapacity {
-    /// Adds frames that took so many milliseconds together.
+    /// Adds frames and the milliseconds that they took together.
     pub fn note(&self, frames: usize, took_ms: f64) {
         if frames == 0 || !took_ms.is_finite() || took_ms < 0.0 {
             return;

@@ -77,7 +77,7 @@ pub async fn sweep(app: &App, face_model: &str, skipped: &mut BTreeSet<Uuid>) ->
     Ok(done)
 }
 
-/// So many selfies of a person are embedded again at most.
+/// The most selfies of a person that are embedded again.
 const MOST_SELFIES: usize = 8;
 /// How long to wait before looking again for a worker that has nothing to do.
 const BUSY: Duration = Duration::from_millis(250);
@@ -200,19 +200,19 @@ impl Reindexer {
     }
 }
 
-/// How a person's faces were replaced.
+/// The result of replacing a person's faces.
 enum Replaced {
-    /// None of an earlier model is left.
+    /// No face of an earlier model is left.
     All,
-    /// There was none.
+    /// The person had no face of an earlier model.
     Nothing,
-    /// Some are left.
+    /// Some faces of an earlier model are left.
     Left,
 }
 
-/// A person's faces after some were embedded again, newest first. A face that today's networks can still compare is
-/// replaced only by the one on its own picture: after a merge, a person has faces that do not resemble each other. Faces
-/// that they cannot compare are replaced by the newest one.
+/// A person's faces after some were embedded again, newest first. A face that the current networks can still compare is
+/// replaced only by the one from the same picture, because a merged person has faces that do not resemble each other.
+/// Faces that they cannot compare are replaced by the newest one.
 fn renewed(enrolled: Vec<(String, Vec<u8>)>, current: &str, found: &[Embedding]) -> Vec<(String, Vec<u8>)> {
     let row = |face: &Embedding| (face.version().to_owned(), face.to_bytes());
     let mut renewed = Vec::with_capacity(enrolled.len());

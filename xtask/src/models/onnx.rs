@@ -91,8 +91,8 @@ impl Graph {
         output
     }
 
-    /// A ReLU with a slope per channel on its negative side. `PRelu` itself has no kernel for the layout in which the
-    /// runtime keeps convolutions, so it is slow and has every tensor brought into another order twice. Two depthwise
+    /// A ReLU with a slope per channel on its negative side. `PRelu` itself has no kernel for the layout that the
+    /// runtime uses for convolutions, so it is slow and requires every tensor to be reordered twice. Two depthwise
     /// convolutions compute the same: `x + (1 − slope) · relu(−x)`.
     pub(crate) fn parametric_relu(&mut self, value: &str, slopes: &[f32]) -> String {
         let shape = [slopes.len(), 1, 1, 1];

@@ -152,7 +152,7 @@ impl Converter {
             "Pad" => {
                 let value = self.value(input(0)?)?;
                 let [n, h, w, mut c] = <[_; 4]>::try_from(self.integers(input(1)?)?.as_chunks::<2>().0)?;
-                // Channels are padded only to double them, so as many are added as there were.
+                // Channels are padded only to double their number, so the channels added are as many as before.
                 let channels = usize::try_from(c[1])?;
                 c[1] -= (widened(channels) - channels) as i64;
                 let pads = self
@@ -293,8 +293,8 @@ impl Converter {
     }
 }
 
-/// The number of channels in the new graph. The runtime is fast where channels fill blocks of 8 or 16, which BlazeFace's
-/// 24 do not on every machine, so eight more are added. They are always zero, and their weights too.
+/// The number of channels in the new graph. The runtime is fast if channels fill blocks of 8 or 16, which BlazeFace's
+/// 24 do not on every machine, so eight more are added. They and their weights are always zero.
 fn widened(channels: usize) -> usize {
     if channels == 24 { 32 } else { channels }
 }

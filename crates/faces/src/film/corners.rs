@@ -1,7 +1,7 @@
 //! How well a window of a picture can be followed: the smaller eigenvalue of the mean products of its gradients (Shi and
 //! Tomasi, "Good Features to Track", 1994), for every window of an area at once.
 //!
-//! This module follows nothing; [`super::flow`] does, and computes the same for the window that it follows.
+//! This module follows no points; [`super::flow`] does, and computes the same score for the window that it follows.
 
 use imaging::Point;
 
@@ -31,7 +31,7 @@ impl Corners {
     ) -> Option<Self> {
         // A window's half, and a pixel for rounding.
         let space = side as isize / 2 + 1;
-        // `as` saturates, and makes 0 of what is no number.
+        // `as` saturates, and converts NaN to 0.
         let inside = |value: f32, length: usize| (value.max(0.0) as usize).min(length) as isize;
         let (left, right) = (inside(area[0], width) - space, inside(area[2], width) + space + 1);
         let (top, bottom) = (
@@ -79,8 +79,8 @@ impl Corners {
         })
     }
 
-    /// The middle of the window of whole pixels that is nearest to a point (pixels), with its score. `None` if the point is
-    /// outside the area, or that middle outside the picture.
+    /// The middle of the window of whole pixels that is nearest to a point (pixels), with its score. `None` if the
+    /// point is outside the area, or the middle is outside the picture.
     pub(super) fn near(&self, point: Point) -> Option<(Point, f32)> {
         let half = self.side as f32 / 2.0;
         let (x, y) = (
@@ -106,7 +106,7 @@ impl Corners {
         let count = (self.side * self.side) as f64;
         let [across, down, xx, xy, yy] =
             std::array::from_fn(|term| (whole[term] - left[term] - upper[term] + corner[term]) / count);
-        // Gradients count from their means, as light that rises or falls everywhere moves nothing.
+        // Gradients are relative to their means, because light that changes everywhere moves nothing.
         let (a, b, c) = (xx - across * across, xy - across * down, yy - down * down);
         Some((middle, (f64::midpoint(a, c) - ((a - c) / 2.0).hypot(b)) as f32))
     }

@@ -13,13 +13,13 @@ const LEVELS: usize = 3;
 const RADIUS: usize = 7;
 const SIDE: usize = 2 * RADIUS + 1;
 const PIXELS: f32 = (SIDE * SIDE) as f32;
-/// The values that are stored of a window's row, so that whole registers of them are processed. Those beyond the window
-/// count as zero.
+/// The values stored for each row of a window, so that whole registers are processed. Those beyond the window are zero.
 const ROW: usize = 16;
 const WINDOW: usize = SIDE * ROW;
-/// Sums are computed in so many parts.
+/// Sums are computed in this many parts.
 const LANES: usize = 8;
-/// A window with one more pixel on each side, from which gradients are computed, and what is stored of its rows.
+/// The side of a window with one more pixel on each side, from which gradients are computed, and the length of its
+/// rows.
 const WIDE: usize = SIDE + 2;
 const WIDE_ROW: usize = 24;
 /// Larger pictures are reduced so that neither side exceeds this many pixels: a window then covers the same part
@@ -98,8 +98,8 @@ impl Pyramid {
     }
 }
 
-/// A search with the widest registers of this machine, and the way back. All that it calls is inlined, since the compiler
-/// compiles other functions for the registers of every machine.
+/// Searches there and back with the widest registers of this machine. Everything that it calls is inlined, because the
+/// compiler compiles other functions for the registers that every machine has.
 struct ThereAndBack<'a> {
     before: &'a Pyramid,
     now: &'a Pyramid,
@@ -304,10 +304,10 @@ struct Compared {
     down: f32,
 }
 
-/// The second half of a stored row: its last value is beyond the window.
+/// The second half of a stored row, whose last value is beyond the window.
 const INSIDE: [f32; LANES] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0];
 
-/// Subtracts the mean, which it returns, and makes zero of what is beyond the window.
+/// Subtracts the mean and returns it. Values beyond the window become zero.
 #[inline(always)]
 fn centre(values: &mut [f32; WINDOW]) -> f32 {
     let parts = values.as_chunks_mut::<LANES>().0;

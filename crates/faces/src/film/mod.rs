@@ -85,8 +85,8 @@ pub struct FilmedFace {
     pub usable: bool,
     /// Quality issues as a selfie, in the order of severity.
     pub issues: Vec<QualityIssue>,
-    /// The embedding by the built-in networks, if it was requested for this frame and the face can be embedded. Without
-    /// the mirror image, it compares only with others of films.
+    /// The embedding by the built-in networks, if it was requested for this frame and the face can be embedded. It is
+    /// computed without the mirror image, so it is comparable only with embeddings of films.
     pub embedding: Option<Embedding>,
     /// The texture. Faces with an embedding have one.
     pub texture: Option<Texture>,

@@ -21,7 +21,7 @@ const SEARCH: f32 = 0.06;
 const SEARCH_STEPS: i32 = 2;
 /// The least distance of two points, in eye distances.
 const APART: f32 = 0.045;
-/// One frame in so many is searched for other faces.
+/// One frame in this many is searched for other faces.
 const SEARCHED_EVERY: u8 = 4;
 /// The largest coordinate of a plausible track, in pixels. Frames are smaller.
 const MAX_COORDINATE: f32 = 100_000.0;
@@ -58,7 +58,7 @@ pub struct Track {
     face: Place,
     /// The distance of the eyes in the reference, in pixels of space.
     eyes: f32,
-    /// Frames since the detector searched the whole of one. It searches every fourth one.
+    /// Frames since the detector last searched a whole frame, which it does every fourth time.
     #[serde(default)]
     unsearched: u8,
     /// For servers of versions before `unsearched`: whether the last frame was searched.

@@ -1,10 +1,10 @@
 //! Whether the face reflected the colours that the screen showed.
 //!
-//! The light of the screen falls on the face and hardly on the background. What is measured is the face's
-//! chromaticity (each channel's share, in comparison with the channel's mean, since skin reflects more red than blue),
-//! from which slow changes are removed, and that of the background, which carries the camera's white balance. It is
-//! correlated with the code at several delays, since screens and cameras take time. A room that outshines the screen
-//! leaves no signal, which proves nothing either way.
+//! The light of the screen falls on the face and hardly on the background. The module measures the chromaticity of the
+//! face: each channel's share compared with the channel's mean, because skin reflects more red than blue. It removes
+//! slow changes, and the changes of the background, which show the camera's white balance. It correlates the rest with
+//! the code at several delays, because screens and cameras take time. A room that outshines the screen leaves no
+//! signal, which proves nothing either way.
 //!
 //! The glass of a screen that shows a film reflects the code too, but over the whole film: the background gets as much
 //! light of it as the face. What is behind a person is farther away and gets a small part, since light falls with the
@@ -65,8 +65,8 @@ const MIN_SAMPLES: usize = 18;
 /// any light correlates by chance.
 const MIN_KEPT: usize = 12;
 const MIN_COLOURS: usize = 5;
-/// From this correlation the code was reflected. Rendered people reach .85 to .99, and screens whose glass reflects the
-/// code as much. One in a hundred films of another code reaches it by chance.
+/// At this correlation or more, the code was reflected. Rendered people reach .85 to .99, and so do screens whose glass
+/// reflects the code. One in a hundred films of another code reaches it by chance.
 pub(super) const REFLECTED: f32 = 0.8;
 /// Below this correlation a strong change is another code's.
 pub(super) const ANOTHER: f32 = 0.45;
@@ -77,7 +77,7 @@ pub(super) const STRONG: f32 = 0.012;
 /// From this share of the face's light on the background, a reflection proves no person. A wall behind a head gets less
 /// than a tenth, a headrest or a pillow about a third.
 pub(super) const MOST_BACKGROUND: f32 = 0.5;
-/// A channel darker than this, in linear light, is not made brighter, since its noise would be too.
+/// A channel darker than this, in linear light, is not amplified, because its noise would be amplified too.
 const LEAST_MEAN: f32 = 0.02;
 /// Below this, only the background changed, against the code.
 const LEAST_BACKGROUND: f32 = -1.0;
@@ -162,8 +162,8 @@ impl Following {
 }
 
 fn correlate(shown: &[[f32; 3]], seen: &[[f32; 3]], delay: usize) -> Following {
-    // A frame after a change may show either colour, since a delay is no whole number of frames. The first colour
-    // follows a screen without any.
+    // A frame after a change may show either colour, because a delay is not a whole number of frames. Before the first
+    // colour, the screen shows none.
     let kept: Vec<usize> = (delay + 1..seen.len())
         .filter(|at| shown[at - delay - 1] == shown[at - delay])
         .collect();

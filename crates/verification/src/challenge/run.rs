@@ -42,8 +42,8 @@ const SAME_FACE: f32 = 1.23;
 const SAME_FACE_TURNED: f32 = 1.36;
 /// Within this of the resting pose, in degrees, a frame can be the reference of a move.
 const STRAIGHT: f32 = 8.0;
-/// A reference this far from the resting pose, in the direction of the move that follows, is replaced as soon as the head
-/// is this much nearer, in degrees.
+/// If a reference is this far from the resting pose in the direction of the next move, it is replaced as soon as the
+/// head is this much nearer to that pose, in degrees.
 const SETTLED: f32 = 2.5;
 const NEARER: f32 = 1.5;
 /// So many frames in a row without any change are a film that stands still.
@@ -123,12 +123,13 @@ pub struct Run {
     has_reference: bool,
     /// The points are followed from a frame that looked straight ahead.
     is_followed: bool,
-    /// The angle of that frame in the direction of the move at hand, in degrees. `None` before the first move, and in
-    /// states of servers before this field.
+    /// The angle of that frame in the direction of the current move, in degrees. `None` before the first move, and in
+    /// states that earlier versions stored.
     reference_along: Option<f32>,
     /// The face was compared since the points are followed.
     is_compared: bool,
-    /// When the last frame that was compared arrived. `None` before the first, and in states of servers before this field.
+    /// When the last frame that was compared arrived. `None` before the first, and in states that earlier versions
+    /// stored.
     #[serde(default)]
     compared_ms: Option<i64>,
     first_flash: u16,
@@ -314,15 +315,15 @@ impl Run {
         Some(rest.along(planned.movement, yaw, pitch))
     }
 
-    /// Whether a head with this angle in the direction of the move at hand is clearly nearer to its resting pose than in
-    /// the reference. A turn to the side on which the reference still was would show little depth, and one to the other
-    /// side too much.
+    /// Whether a head with this angle in the direction of the current move is clearly nearer to its resting pose than
+    /// in the reference. Measured from a reference that is still turned, a turn to the same side would show too little
+    /// depth, and one to the other side too much.
     fn is_nearer(&self, along: f32) -> bool {
         self.reference_along
             .is_some_and(|reference| reference.abs() >= SETTLED && along.abs() + NEARER <= reference.abs())
     }
 
-    /// Whether the head comes to rest, so that a better reference will follow.
+    /// Whether the head is coming to rest, so that a better reference will follow.
     fn is_settling(&self, index: usize, along: f32) -> bool {
         let moved = self
             .along_before(index)

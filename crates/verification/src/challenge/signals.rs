@@ -1,5 +1,5 @@
-//! Signals of injection: what suggests that the frames of a challenge do not come from a camera. They are evidence for
-//! reviewers and decide nothing: each of them has honest causes, and a skilful attacker avoids all of them.
+//! Signals of injection: signs that the frames of a challenge may not come from a camera. They are evidence for
+//! reviewers and decide nothing, because each has honest causes, and a skilful attacker avoids all of them.
 
 use std::collections::BTreeSet;
 
@@ -36,12 +36,12 @@ const VIRTUAL_CAMERAS: [&str; 28] = [
     "webcammax",
     "youcam",
 ];
-/// Browsers' generated labels are UUIDs or longer, and at least so many of their characters are digits.
+/// A label that a browser generated has at least this many characters, and among them at least this many digits.
 const GENERATED_LENGTH: usize = 32;
 const GENERATED_DIGITS: usize = 4;
-/// The longest label that is kept.
+/// The longest label that is stored, in characters.
 const MAX_LABEL: usize = 120;
-/// Ratios of a picture's longer side to its shorter one that cameras have.
+/// The ratios of the longer side to the shorter one in cameras' pictures.
 const RATIOS: [f32; 11] = [
     1.0,
     5.0 / 4.0,
@@ -56,25 +56,27 @@ const RATIOS: [f32; 11] = [
     20.0 / 9.0,
 ];
 const RATIO_TOLERANCE: f32 = 0.015;
-/// Sides (pixels) and frame rates (a second) that cameras have.
+/// The sides (in pixels) and frame rates (per second) of cameras' pictures.
 const SIDES: std::ops::RangeInclusive<u32> = 120..=8_192;
 const RATES: std::ops::RangeInclusive<f32> = 1.0..=240.0;
-/// A film needs so many frames before its figures say something.
+/// The fewest frames from which the figures of a film are meaningful.
 const LEAST_FRAMES: u32 = 40;
-/// Intervals that deviate less from their mean are those of a program (ms). Whole milliseconds of a steady camera with 30
-/// frames a second already deviate by 0.47.
+/// Intervals with a smaller standard deviation suggest a program (ms). A steady camera with 30 frames a second has 0.47
+/// merely because its times are rounded to whole milliseconds.
 const EVEN_MS: f64 = 0.3;
-/// So many frames that are byte for byte an earlier one, but not the one just before: a slow camera is filmed twice.
+/// The number of frames that repeat an earlier one byte for byte. A repetition of the frame just before does not count,
+/// because the page can take a slow camera's picture twice.
 const REPEATED: u32 = 3;
-/// The page's clock may deviate from this server's by this share, once it was compared for so many seconds.
+/// The share by which the rate of the page's clock may deviate from this server's, and the fewest seconds for which
+/// they are compared.
 const RATE_TOLERANCE: f64 = 0.1;
 const RATE_LEAST_SECONDS: usize = 9;
-/// The most seconds of a run.
+/// The longest run, in seconds.
 const MOST_SECONDS: usize = 180;
 /// A sensor's noise leaves at most this share of a picture's cells unchanged from one frame to the next, on average.
-/// Rendered films with noise reach 0.39 (41 runs of both renderers), and those without 0.15–0.51: frames of 15 kB keep
-/// little of it. So most films without noise stay below this limit, to leave honest people out. No real camera was
-/// measured.
+/// Rendered films with noise reach 0.39 (41 runs of both renderers), and those without noise have 0.15–0.51, because
+/// frames of 15 kB retain little of it. The limit spares honest people, so it misses most films without noise. No real
+/// camera was measured.
 const UNCHANGED: f64 = 0.45;
 
 /// A sign that frames may not come from a camera.
@@ -83,23 +85,23 @@ const UNCHANGED: f64 = 0.45;
 pub enum Signal {
     /// The camera has the name of software that poses as one.
     VirtualCamera,
-    /// The page named no camera, or one without a name of its own, as a stream that a script draws.
+    /// The page named no camera, or one without a real name, such as a stream that a script draws.
     UnnamedCamera,
-    /// The camera states a size or rate that cameras do not have.
+    /// The camera reports a picture size or frame rate that cameras do not have.
     UnlikelyPicture,
-    /// The browser says that a program controls it.
+    /// The browser reports that a program controls it.
     AutomatedBrowser,
-    /// Another camera took over during a run.
+    /// The camera changed during a run.
     CameraChanged,
-    /// Another browser took over during a run, without a hand-off that the page had begun.
+    /// The browser changed during a run, without a hand-off that the page had begun.
     DeviceChanged,
-    /// Frames are byte for byte earlier ones.
+    /// Frames repeat earlier ones byte for byte.
     RepeatedFrames,
     /// Frames came in intervals as even as a program's.
     EvenTiming,
-    /// The page's clock runs faster or slower than this server's, as that of a film played at another speed.
+    /// The page's clock runs faster or slower than this server's, as when a film is played at another speed.
     ClockRate,
-    /// So much of the picture stands perfectly still that it has no sensor's noise.
+    /// Too much of the picture is perfectly still for it to have a sensor's noise.
     NoNoise,
 }
 
@@ -121,7 +123,7 @@ impl Signal {
     }
 }
 
-/// What signals need of a frame.
+/// The facts about a frame from which signals are found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameTrace {
     /// The page's clock, in ms since the nonce's first frame.
@@ -132,7 +134,7 @@ pub struct FrameTrace {
     pub unchanged: Option<f32>,
 }
 
-/// What the page says of its camera. A client can say anything.
+/// The camera as the page describes it. A client can claim anything.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Camera {
@@ -144,9 +146,9 @@ pub struct Camera {
     pub height: u32,
     /// Frames a second.
     pub frame_rate: f32,
-    /// Whether the browser knows it as a device.
+    /// Whether the browser lists it as a device.
     pub is_device: bool,
-    /// Whether the browser says that a program controls it.
+    /// Whether the browser reports that a program controls it.
     pub is_automated: bool,
 }
 
@@ -160,7 +162,7 @@ impl Camera {
             .filter(|character| !character.is_control())
             .take(MAX_LABEL)
             .collect();
-        // JSON has no infinity, in which this is stored.
+        // It is stored as JSON, which has no infinity.
         if !self.frame_rate.is_finite() {
             self.frame_rate = 0.0;
         }
@@ -171,7 +173,7 @@ impl Camera {
         let label = self.label.to_lowercase();
         let (short, long) = (self.width.min(self.height), self.width.max(self.height));
         let ratio = long as f32 / short.max(1) as f32;
-        // What the browser does not state is 0, and says nothing.
+        // A value that the browser does not state is 0, and is no signal.
         let has_size = (short, long) != (0, 0);
         let is_known_size = SIDES.contains(&short)
             && SIDES.contains(&long)
@@ -202,17 +204,17 @@ impl Camera {
 #[serde(default)]
 pub struct SignalCollector {
     camera: Option<Camera>,
-    /// A hash of what tells one browser from another.
+    /// A hash of the properties that distinguish browsers.
     device: Option<String>,
-    /// The number of the hand-off that was taken last.
+    /// The number of the last hand-off that another device took.
     handoff: Option<i64>,
     found: BTreeSet<Signal>,
     /// Intervals of the page's clock: their number, sum and sum of squares (ms).
     intervals: (u32, f64, f64),
-    /// For each second of the present nonce's clock: the least delay of a body's arrival against it, in ms. The first
+    /// For each second of the current nonce's clock: the shortest delay with which a body arrived, in ms. The first
     /// delay counts as 0.
     delays: Vec<Option<i64>>,
-    /// The server's clock less the page's at the nonce's first body (ms).
+    /// The server's clock minus the page's at the nonce's first body (ms).
     first_offset: Option<i64>,
     last_captured: Option<u32>,
     /// The first bytes of the hash of each frame.
@@ -223,15 +225,15 @@ pub struct SignalCollector {
 }
 
 impl SignalCollector {
-    /// Notes who begins or continues a run. `handoff` is the number of the hand-off to another device that the page began
-    /// and another device took last. Each explains one change of device.
+    /// Records which device begins or continues a run. `handoff` is the number of the last hand-off that the page began
+    /// and another device took. Each hand-off explains one change of device.
     pub fn begin(&mut self, camera: Option<Camera>, device: &str, handoff: Option<i64>) {
         let under_way = !self.hashes.is_empty();
         let is_another = self.device.as_deref().is_some_and(|before| before != device);
         if under_way && is_another && (handoff.is_none() || handoff == self.handoff) {
             self.found.insert(Signal::DeviceChanged);
         }
-        // One that was taken before the run explains nothing in it.
+        // A hand-off from before the run explains no change during it.
         if is_another || !under_way {
             self.handoff = handoff;
         }
@@ -245,10 +247,10 @@ impl SignalCollector {
                 self.found.insert(Signal::CameraChanged);
             }
             self.found.extend(camera.signals());
-            // Without a description, such as while the camera restarts, the one before stays.
+            // Without a description, such as while the camera restarts, the previous one remains.
             self.camera = Some(camera);
         }
-        // A new nonce starts the page's clock again.
+        // A new nonce restarts the page's clock.
         if self.has_other_rate() {
             self.found.insert(Signal::ClockRate);
         }
@@ -256,7 +258,7 @@ impl SignalCollector {
         (self.first_offset, self.last_captured) = (None, None);
     }
 
-    /// Notes the frames of a body, and when it arrived.
+    /// Records the frames of a body, and when it arrived.
     pub fn body(&mut self, frames: &[FrameTrace], arrived_ms: i64) {
         for frame in frames {
             if let Some(before) = self.last_captured.replace(frame.captured_ms) {
@@ -266,7 +268,7 @@ impl SignalCollector {
             }
             let [a, b, c, d, ..] = frame.hash;
             let hash = u32::from_be_bytes([a, b, c, d]);
-            // A slow camera's picture is filmed twice, which says nothing.
+            // The page can take a slow camera's picture twice, which is no signal.
             let is_same = self.hashes.last() == Some(&hash);
             if !is_same && self.hashes.contains(&hash) {
                 self.repeated += 1;
@@ -293,7 +295,7 @@ impl SignalCollector {
     }
 
     /// Whether the page's clock runs at another rate than this server's: even the quickest bodies of the last third come
-    /// later, or sooner, than those of the first third. One that was held up says nothing.
+    /// later, or sooner, than those of the first third. A single late body is no signal.
     fn has_other_rate(&self) -> bool {
         let seconds = self.delays.len();
         if seconds < RATE_LEAST_SECONDS {
@@ -310,7 +312,7 @@ impl SignalCollector {
         (last - first).unsigned_abs() as f64 / apart_ms > RATE_TOLERANCE
     }
 
-    /// The deviation of the intervals between frames, in ms; `None` of a short film.
+    /// The standard deviation of the intervals between frames, in ms; `None` for a short film.
     #[must_use]
     pub fn deviation_ms(&self) -> Option<f64> {
         let (number, sum, squares) = self.intervals;
@@ -319,14 +321,14 @@ impl SignalCollector {
         (number >= LEAST_FRAMES).then(|| (squares / all - mean * mean).max(0.0).sqrt())
     }
 
-    /// The share of the picture that has not changed from frame to frame, on average; `None` of a short film.
+    /// The share of the picture that has not changed from frame to frame, on average; `None` for a short film.
     #[must_use]
     pub fn unchanged(&self) -> Option<f64> {
         let (number, sum) = self.unchanged;
         (number >= LEAST_FRAMES).then(|| sum / f64::from(number))
     }
 
-    /// The signals until now, and the camera that the page named last.
+    /// The signals so far, and the camera that the page named last.
     #[must_use]
     pub fn found(&self) -> (Vec<Signal>, Option<Camera>) {
         let mut found = self.found.clone();
@@ -349,7 +351,7 @@ impl SignalCollector {
     }
 }
 
-/// Whether a label was made up by a browser, as for a stream that a script draws: a long word with several digits.
+/// Whether a browser generated a label, as it does for a stream that a script draws: a long word with several digits.
 fn is_generated(label: &str) -> bool {
     let digits = label.chars().filter(char::is_ascii_digit).count();
     label.len() >= GENERATED_LENGTH && digits >= GENERATED_DIGITS && !label.contains(char::is_whitespace)

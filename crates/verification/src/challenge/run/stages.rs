@@ -17,9 +17,9 @@ const BURST_MS: i64 = 1_000;
 const ASSISTED_MS: i64 = 2_000;
 /// A person has so long to be seen well, in ms.
 const MOST_LOOKING_MS: i64 = 60_000;
-/// The code is seen in at least so many frames, however few a second a busy server or phone measures.
+/// The fewest frames in which the code is seen, even if a busy server or phone measures few frames a second.
 const CODE_FRAMES: usize = 21;
-/// A colour is seen at least once, and so long after it was sent, in ms.
+/// Each colour is seen at least once, and at least this long after it was sent, in ms.
 const FLASH_MS: i64 = 200;
 /// The reaction to an instruction, in ms.
 const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
@@ -27,7 +27,7 @@ const REACTION_MS: std::ops::RangeInclusive<i64> = 250..=2_500;
 /// less.
 const DEEP_FRAMES: u32 = 2;
 const MOST_UNMEASURED_MS: i64 = 500;
-/// The wait for a head that comes to rest, in ms.
+/// The longest wait for a head to come to rest, in ms.
 const MOST_SETTLING_MS: i64 = 500;
 /// A held move whose face was not compared by then is repeated, in ms.
 const MOST_UNCOMPARED_MS: i64 = 1_500;

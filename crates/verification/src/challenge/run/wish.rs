@@ -1,14 +1,14 @@
-//! What is asked of the engine for the next frames: the least that the stage needs, because placing points and embeddings
-//! cost far more than following a face.
+//! The measurements that the engine is to make on the next frames. The module requests the least that the stage needs,
+//! because placing points and computing embeddings cost far more than following a face.
 
 use super::{Run, Stage};
 use crate::challenge::angles::{Rest, limits};
 use crate::challenge::measured::FilmWish;
 use crate::challenge::plan::PlannedMove;
 
-/// Within this, a head on its way back may look straight in the next frames, in degrees.
+/// A head on its way back that is within this angle may look straight ahead in the next frames, in degrees.
 const NEARLY_STRAIGHT: f32 = 20.0;
-/// While a head is turned, its face is compared so often, so that no other head takes over, in ms.
+/// While a head is turned, its face is compared again after this time, so that no other head replaces it, in ms.
 const COMPARED_EVERY_MS: i64 = 250;
 
 impl Run {
@@ -16,7 +16,7 @@ impl Run {
     pub fn request(&self) -> FilmWish {
         let (restart, embed) = match self.stage {
             Stage::Look => (true, !self.has_reference && !self.looking.is_empty()),
-            // The person looks straight ahead. What the first move needs is measured before it is asked for.
+            // The person looks straight ahead, so what the first move needs is measured before its instruction.
             Stage::Flash(index) if index + 1 == self.plan.colours.len() => {
                 (!self.is_followed, !self.is_compared)
             }
@@ -30,7 +30,7 @@ impl Run {
             }
             // A comparison before the hold saves the person from waiting for it.
             Stage::Turn(index) => (false, self.was_under_way(index) && self.must_compare(index)),
-            // Each body is compared, so that no other head takes over at the end.
+            // The face is compared in each body, so that no other head replaces it at the end.
             Stage::Hold(_) => (false, true),
             // The first frame that looks straight ahead can already be the reference of the next move.
             Stage::Back(_) => (self.was_nearly_straight(), self.was_nearly_straight()),
@@ -41,8 +41,8 @@ impl Run {
         }
     }
 
-    /// Whether the face has to be compared: for the first time at an angle at which this move can be held, or because it
-    /// last was a while ago.
+    /// Whether the face has to be compared: for the first time at an angle at which this move can be held, or because
+    /// the last comparison was too long ago.
     fn must_compare(&self, index: usize) -> bool {
         let last = self.before.map(|(at_ms, ..)| at_ms);
         let since = last.zip(self.compared_ms).map(|(last, compared)| last - compared);
@@ -64,7 +64,7 @@ impl Run {
             .is_some_and(|offset| offset <= NEARLY_STRAIGHT)
     }
 
-    /// Whether the last frame was so far along this move that the next ones may count as turned.
+    /// Whether the last frame was far enough along this move that the next ones may count as turned.
     fn was_under_way(&self, index: usize) -> bool {
         let along = |((_, yaw, pitch), (planned, rest)): ((i64, f32, f32), (PlannedMove, Rest))| {
             rest.along(planned.movement, yaw, pitch) >= limits(planned.movement).least / 2.0
