@@ -1,7 +1,7 @@
 /**
- * How many liveness challenges a server carries at once: as many people as asked for turn, nod and reflect the colours
- * at the same time, by the page's own course but without a browser. Prints how the runs ended, their length, and the
- * processor time of the server and its engine workers. The frames are drawn before the clock starts.
+ * Measures how many liveness challenges a server can run at once. The given number of people turn, nod and reflect the
+ * colours at the same time, with the page's own code but without a browser. Prints how the runs ended, their length,
+ * and the processor time of the server and its engine workers. The frames are drawn before the clock starts.
  *
  *   BONAFIDE_PROGRAM=target/release/bonafide node web/tests/challenge-load.mjs 1 4 8 12
  */

@@ -14,7 +14,7 @@ import { root } from "./server.mjs";
  * @property {number} [speed] degrees a second
  */
 
-/** Until a person begins to move, in ms, and how fast, in degrees a second. */
+/** The time before a person begins to move, in ms, and the speed of the move, in degrees a second. */
 export const REACTION_MS = 500;
 export const SPEED = 55;
 /** The colours of the screen. */
@@ -66,7 +66,7 @@ export function paintHead(context, light, { image, shift: [dx, dy], colour, nois
     context.globalAlpha = 1;
     context.globalCompositeOperation = "source-over";
   }
-  // A camera's noise.
+  // Camera noise.
   if (noise) {
     for (let i = 0; i < 60; i += 1) {
       context.fillStyle = `rgb(${Math.random() < 0.5 ? "0 0 0" : "255 255 255"} / 0.05)`;

@@ -41,7 +41,10 @@ const QUEUE_MS = 2000;
 const BROKEN_MS = 20_000;
 /** Minimum interval between two changes of the screen's colour. Two changes are one flash, so WCAG 2.3.1's three flashes a second are not reached. */
 const COLOUR_MS = 260;
-/** Frames that are answered later than this are answered slowly, by a busy server or a slow connection, until one is answered in half the time. */
+/**
+ * Answers that take longer than this count as slow, because of a busy server or a slow connection, until one takes less
+ * than half the time.
+ */
 const SLOW_ANSWER_MS = 240;
 /** After this many full buffers the connection is too slow. */
 const MAX_SLOW = 3;

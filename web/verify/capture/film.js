@@ -7,11 +7,11 @@ import { MAX_JPEG_BYTES } from "./frames.js";
 
 /** @typedef {import("./challenge.js").Shot} Shot */
 
-/** The mean interval of frames: 15 a second. */
+/** The mean interval between frames: 15 a second. */
 const INTERVAL_MS = 1000 / 15;
-/** The same while frames are answered slowly: 11 a second. Ten suffice, and a busy phone takes some too late. */
+/** The mean interval while answers are slow: 11 a second. Ten suffice, but a busy phone takes some too late. */
 const SLOW_INTERVAL_MS = 1000 / 11;
-/** No camera's pictures are assumed to be further apart. */
+/** The longest assumed interval between two pictures of a camera. */
 const MAX_GAP_MS = 70;
 /** A camera without a picture for this long has stopped. */
 const STALLED_MS = 3000;
@@ -31,13 +31,13 @@ export function frameSize(width, height) {
 }
 
 /**
- * The times at which frames are due. A late frame does not delay the others, so that the mean interval is kept, but what a
- * pause has missed is not made up for.
+ * The times at which frames are due. A late frame does not delay the next ones, so the mean interval is maintained.
+ * Frames that a pause has missed are not made up for.
  */
 export function createSchedule() {
   let due = -Infinity;
   return {
-    /** Whether a picture is nearer to the time than the next one. @param {number} now @param {number} gap ms between two pictures */
+    /** Whether this picture is nearer to the due time than the next one. @param {number} now @param {number} gap ms between two pictures */
     isDue: (now, gap) => now + gap / 2 >= due,
     /** The ms until the next frame is due. @param {number} now */
     wait: (now) => Math.max(0, due - now),
@@ -71,7 +71,7 @@ export function createFilm(video) {
       if ("requestVideoFrameCallback" in video) {
         /** @param {number} now @param {{presentedFrames: number}} camera */
         const seen = (now, { presentedFrames }) => {
-          // Encoding a frame hides pictures. A call that was given up has seen the same one.
+          // While a frame is encoded, pictures are missed. An abandoned call may already have seen this one.
           if (presentedFrames > pictures) gap = Math.min((now - picture) / (presentedFrames - pictures), MAX_GAP_MS);
           [pictures, picture] = [presentedFrames, now];
           if (schedule.isDue(now, gap)) done();
