@@ -373,7 +373,7 @@ mod tests {
             weak_sandbox: true,
             ..settings
         };
-        let Ok((_, engines)) = Worker::start(&weak, &Selection::default(), &never()) else {
+        let Ok((_, engines)) = Worker::start(&weak, &Selection::default(), Start::AtOnce, &never()) else {
             panic!("the operator accepted it")
         };
         assert_eq!(engines.missing_walls, ["system calls: no"]);

@@ -119,6 +119,10 @@ pub struct Run {
     /// The last good poses of the beginning: time, yaw, pitch.
     looking: Vec<(i64, f32, f32)>,
     rest: Option<Rest>,
+    /// Where the head rested when the move at hand was asked for. People come back from a move to a slightly other pose.
+    /// `None` outside moves, and in states of servers before this field: then it is `rest`.
+    #[serde(default)]
+    settled: Option<Rest>,
     /// An embedding of the first face exists.
     has_reference: bool,
     /// The points are followed from a frame that looked straight ahead.
@@ -174,6 +178,7 @@ impl Run {
             shown_seen: 0,
             looking: Vec::new(),
             rest: None,
+            settled: None,
             has_reference: false,
             is_followed: false,
             reference_along: None,

@@ -6,7 +6,7 @@ use crate::challenge::flashes::{self, FlashSample, FlashVerdict};
 use crate::challenge::measured::{Measured, MeasuredFace};
 use crate::challenge::plan::{Kind, PlannedMove};
 use crate::challenge::report::{Doubt, End, Failure, Hint, MoveFigures, VoidCause};
-use crate::challenge::run::{STILL_CHANGE, SelfieFrame};
+use crate::challenge::run::{NEARER, STILL_CHANGE, STRAIGHT, SelfieFrame};
 
 /// Good frames in a row before the flashes begin, and the time that they span, in ms.
 const LOOK_FRAMES: usize = 4;
@@ -156,11 +156,18 @@ impl Run {
         }
         let waited = at_ms - self.since_ms;
         let (along, _) = rest.angles(planned.movement, face);
-        if self.is_settling(index, along) && waited <= MOST_SETTLING_MS {
+        let still = self.is_still(face);
+        let looks_moved = along.abs() >= limits(planned.movement).onset;
+        if (self.is_settling(index, along) || (looks_moved && !still)) && waited <= MOST_SETTLING_MS {
             return;
         }
         if self.is_followed && self.is_compared && waited >= planned.delay_ms {
             self.attempted = Attempted::default();
+            let now = Rest {
+                yaw: face.yaw,
+                pitch: face.pitch,
+            };
+            self.settled = (still && rest.offset(face) <= STRAIGHT).then_some(now);
             self.enter(Stage::Turn(index), at_ms);
         }
     }
@@ -321,8 +328,19 @@ impl Run {
         });
     }
 
+    /// The move with this place, and the pose from which it is measured.
     pub(super) fn at_hand(&self, index: usize) -> Option<(PlannedMove, Rest)> {
-        self.plan.moves.get(index).copied().zip(self.rest)
+        let rest = match self.stage {
+            Stage::Turn(_) | Stage::Hold(_) => self.settled.or(self.rest),
+            _ => self.rest,
+        };
+        self.plan.moves.get(index).copied().zip(rest)
+    }
+
+    /// Whether the head has hardly moved since the last frame.
+    fn is_still(&self, face: &MeasuredFace) -> bool {
+        self.before
+            .is_some_and(|(_, yaw, pitch)| (face.yaw - yaw).abs().max((face.pitch - pitch).abs()) < NEARER)
     }
 }
 

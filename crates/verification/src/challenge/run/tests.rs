@@ -21,6 +21,8 @@ struct Behaviour {
     another_from: f32,
     /// First turns this far with the own face, returns, and turns with another one (degrees; 0: doesn't).
     feint: f32,
+    /// After each move, the head comes to rest so much lower than at first (degrees).
+    returns_lower: f32,
     faces: u32,
     change: f32,
     /// Frames per second.
@@ -49,6 +51,7 @@ const HONEST: Behaviour = Behaviour {
     distance: 0.5,
     another_from: 90.0,
     feint: 0.0,
+    returns_lower: 0.0,
     faces: 1,
     change: 1.0,
     rate: 12,
@@ -67,6 +70,8 @@ struct Person {
     after_feint: Option<(f32, f32)>,
     is_another: bool,
     seen: u16,
+    /// Where the head rests now, up and down.
+    rests: f32,
     /// Where the head was in the frame from which its points are followed, to the side.
     reference: f32,
 }
@@ -79,11 +84,19 @@ impl Person {
         self.seen = instruction.number;
         let sign = if self.behaviour.wrong_way { -1.0 } else { 1.0 };
         let target = match instruction.shown {
-            Shown::Do(movement) if movement.is_turn() => (sign * movement.sign() * self.behaviour.peak, 0.0),
-            Shown::Do(movement) => (0.0, sign * movement.sign() * self.behaviour.peak * 0.6),
+            Shown::Do(movement) if movement.is_turn() => {
+                (sign * movement.sign() * self.behaviour.peak, self.rests)
+            }
+            Shown::Do(movement) => (
+                0.0,
+                self.rests + sign * movement.sign() * self.behaviour.peak * 0.6,
+            ),
             Shown::Hold(_) => return,
-            _ => (0.0, 0.0),
+            _ => (0.0, self.rests),
         };
+        if matches!(instruction.shown, Shown::Do(_)) {
+            self.rests = self.behaviour.returns_lower;
+        }
         self.is_another = false;
         if self.behaviour.feint > 0.0 && matches!(instruction.shown, Shown::Do(_)) {
             let share = self.behaviour.feint / self.behaviour.peak;
@@ -176,6 +189,7 @@ fn play(kind: Kind, seed: u64, behaviour: &Behaviour) -> (Option<End>, Run) {
         after_feint: None,
         is_another: false,
         seen: 0,
+        rests: 0.0,
         reference: 0.0,
     };
     let mut number = 1;
@@ -212,6 +226,29 @@ fn play(kind: Kind, seed: u64, behaviour: &Behaviour) -> (Option<End>, Run) {
         run.take(&body, now + behaviour.lag_ms);
     }
     (run.end(), run)
+}
+
+#[test]
+fn a_head_that_comes_to_rest_elsewhere_after_a_move_passes() {
+    for seed in 0..100 {
+        for returns_lower in [-6.5, -5.0, 5.0, 6.5] {
+            let (end, run) = play(
+                Kind::Turns,
+                seed,
+                &Behaviour {
+                    returns_lower,
+                    ..HONEST
+                },
+            );
+            assert_eq!(
+                end,
+                Some(End::Passed),
+                "{seed} {returns_lower}: {:?}",
+                run.report()
+            );
+            assert_eq!(run.report().repeats, 0, "{seed} {returns_lower}");
+        }
+    }
 }
 
 #[test]
