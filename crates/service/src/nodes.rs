@@ -105,11 +105,17 @@ pub async fn challenges(app: &App, conn: &mut store::Conn) -> Result<usize, stor
     let others = others
         .iter()
         .filter(|node| node.id != app.presence.id() && node.seen_at > serving_since)
-        .map(|node| match Report::read(&node.report).challenges {
-            0 => app.config.workers() * MOST_PER_WORKER,
-            carried => carried.min(MOST_OF_A_NODE),
-        });
+        .map(|node| carried_by(&Report::read(&node.report), app.config.workers()));
     Ok(others.fold(own, usize::saturating_add))
+}
+
+/// How many liveness challenges a process carries by its report. One that does not say is taken for a process with
+/// this many workers.
+fn carried_by(report: &Report, workers: usize) -> usize {
+    match report.challenges {
+        0 => workers * MOST_PER_WORKER,
+        carried => carried.min(MOST_OF_A_NODE),
+    }
 }
 
 /// Creates this process's current report.
@@ -244,6 +250,18 @@ mod tests {
         assert_eq!(check.state, State::Look);
         for said in ["acme@0123456789ab", "b, c"] {
             assert!(check.text.contains(said), "{}", check.text);
+        }
+    }
+
+    #[test]
+    fn a_node_carries_what_it_reports_or_what_its_like_would() {
+        for (report, expected) in [
+            (r#"{"challenges": 3}"#, 3),
+            (r#"{"challenges": 1000001}"#, MOST_OF_A_NODE),
+            ("{}", 2 * MOST_PER_WORKER),
+            ("of a newer version", 2 * MOST_PER_WORKER),
+        ] {
+            assert_eq!(carried_by(&Report::read(report), 2), expected, "{report}");
         }
     }
 }
