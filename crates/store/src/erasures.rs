@@ -126,15 +126,19 @@ pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) ->
         "delete from outbox where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
         facemap_id
     )?;
-    // The subject of a proposal to merge or split people names them.
-    let named = format!("%{facemap_id}%");
-    execute!(
-        tx,
-        scope,
-        "delete from proposals where merchant_id = $1 and sandbox = $2
-         and kind in ('merge_people', 'split_person') and subject like $3",
-        &named
-    )?;
+    let mut facemaps = people::aliases(tx, scope, facemap_id).await?;
+    facemaps.push(facemap_id);
+    for facemap in facemaps {
+        // The subject of a proposal to merge or split people names them.
+        let named = format!("%{facemap}%");
+        execute!(
+            tx,
+            scope,
+            "delete from proposals where merchant_id = $1 and sandbox = $2
+             and kind in ('merge_people', 'split_person') and subject like $3",
+            &named
+        )?;
+    }
     execute!(
         tx,
         scope,

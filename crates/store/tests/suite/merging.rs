@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use store::proposals::{self, NewProposal};
 use store::{Error, attempts, faces, people, registrations};
 use uuid::Uuid;
 
@@ -75,6 +76,30 @@ pub(crate) async fn a_merge_of_two_people_moves_their_faces(bench: Bench) {
         .await
         .unwrap();
     assert_eq!(again.facemap_id(), kept);
+
+    // What somebody proposed about the facemap that is an alias now ends with the person.
+    let other = Uuid::from_u128(7);
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        for (kind, subject) in [
+            ("merge_people", format!("{merged} {other}")),
+            ("split_person", kept.to_string()),
+            ("split_person", other.to_string()),
+        ] {
+            let proposal = NewProposal {
+                kind,
+                subject: &subject,
+                attempt: None,
+                staff_id: None,
+                payload: "{}",
+            };
+            proposals::put(tx, scope, &proposal).await?;
+        }
+        people::erase(tx, scope, kept).await.map(|_| ())
+    })
+    .unwrap();
+    let waiting = proposals::list(&mut bench.read().await, scope).await.unwrap();
+    let waiting: Vec<&str> = waiting.iter().map(|one| one.subject.as_str()).collect();
+    assert_eq!(waiting, [other.to_string()]);
 }
 
 pub(crate) async fn a_split_moves_what_was_chosen(bench: Bench) {
