@@ -116,6 +116,15 @@ test("a live selfie is a burst without turns, by a wide camera", async () => {
   await watched.close(server);
 });
 
+test("after the last failed try a person reviews the film, and there is no further try", async () => {
+  const { watched, page, me } = await arrive(upright, passing(5, (frames) => ({ ...passed(frames), state: "review", triesLeft: 0 })), { flow: burst });
+  await me.button("picture.camera").click();
+  await page.locator("main .shot img").waitFor();
+  await page.getByText(t("challenge.assisted.review"), { exact: true }).waitFor();
+  assert.equal(await me.button("challenge.redo").count(), 0);
+  await watched.close(server);
+});
+
 test("a queue, then the challenge", async () => {
   const { watched, page, me, mock } = await arrive(upright, {
     open: ({ count }) => (count < 2 ? { state: "waiting", place: 3 - count, waitSeconds: 38 } : step(1, "look")),

@@ -4,7 +4,7 @@
 /** @typedef {import("./api.js").Country} Country */
 /** @typedef {import("./api.js").Current} Current */
 /** @typedef {"front" | "back" | "selfie"} Side */
-/** @typedef {{blob: Blob, name: string, problems: string[], accepted: boolean, source: "camera" | "file"}} Picture */
+/** `ofPerson`: a person reviews it, because every try of the challenge failed. @typedef {{blob: Blob, name: string, problems: string[], accepted: boolean, source: "camera" | "file", ofPerson?: boolean}} Picture */
 
 /**
  * The applicant's input until now, which survives a reload.

@@ -211,11 +211,11 @@ pub async fn begin(
 /// The body is, big-endian: the nonce (16 bytes), the chain (32 bytes), then 1 to 30 frames: number (`u32`),
 /// milliseconds since the nonce's first frame (`u32`), number of the instruction on the screen (`u16`), length
 /// (`u16`), JPEG. The chain starts as SHA-256 of the nonce, and each frame makes it SHA-256 of the chain followed by
-/// the frame's bytes; the body states it after its last frame. Frames are JPEG pictures of at most 15,000 bytes,
+/// the frame's 12 bytes of numbers and its JPEG; the body states the chain after its last frame. Frames are JPEG pictures of at most 15,000 bytes,
 /// 320–480 pixels wide, at most 854 high, all of one size and not mirrored, 10–20 a second. The same body can be sent
 /// again after a broken connection.
 #[utoipa::path(post, path = "/v2/sdk/session/challenge/frames", operation_id = "sendChallengeFrames", tag = "Hosted page", security(("bearer" = [])),
-    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    request_body(content = FilmBytes, content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "The challenge", body = ChallengeBody),
         (status = 400, description = "Validation failed: the text names the frame and the remedy; nothing was taken", body = ErrorAndMessageBody),
@@ -232,6 +232,12 @@ pub async fn frames(
             .into(),
     ))
 }
+
+/// The bytes of a body of frames.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[allow(dead_code, reason = "read by the derive only")]
+pub struct FilmBytes(Vec<u8>);
 
 /// A body of frames, and when it had arrived (ms).
 pub struct FramesBody {

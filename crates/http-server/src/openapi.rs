@@ -166,7 +166,7 @@ pub enum SessionBodyErrors {
     /// The body did not arrive within 30 seconds
     #[response(status = 408)]
     Timeout(ErrorAndMessageBody),
-    /// The body is larger than 1 MB
+    /// The body is larger than the limit, which the message states: 1 MB, and less for frames
     #[response(status = 413)]
     TooLarge(ErrorAndMessageBody),
 }

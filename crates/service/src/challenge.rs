@@ -123,7 +123,7 @@ pub async fn begin(app: &App, caller: &Caller, request: Beginning<'_>) -> Result
             false => Kind::Assisted,
         };
         // A run that another version wrote begins again.
-        let state = match State::read(&challenge) {
+        let stored = match State::read(&challenge) {
             Ok(state) => state,
             Err(problem) => {
                 tracing::warn!(%problem, "a stored challenge begins again");
@@ -136,13 +136,22 @@ pub async fn begin(app: &App, caller: &Caller, request: Beginning<'_>) -> Result
         {
             challenge.queued_at = now;
         }
+        let failures = stored
+            .as_ref()
+            .map_or_else(Vec::new, |state| state.run.failures());
         // Another route is another run.
-        let state = state.filter(|state| !is_over && state.run.end().is_none() && state.run.kind() == kind);
+        let state = stored
+            .clone()
+            .filter(|state| !is_over && state.run.end().is_none() && state.run.kind() == kind);
         if keeps_capacity || has_capacity(app, tx, session.id, challenge.queued_at).await? {
             challenge.state = ChallengeState::Running;
             let mut state = match state {
                 Some(state) => state.resumed(nonce(), now),
-                None => State::new(Run::new(Plan::random(kind, &mut random), now), nonce()),
+                None => {
+                    let mut run = Run::new(Plan::random(kind, &mut random), now);
+                    run.note_earlier_failures(failures);
+                    State::new(run, nonce())
+                }
             };
             let handoff = handoffs::of_session(tx, caller.scope, session.id).await?;
             let taken = handoff
@@ -152,7 +161,9 @@ pub async fn begin(app: &App, caller: &Caller, request: Beginning<'_>) -> Result
             challenge.run = Some(state.write()?);
         } else {
             challenge.state = ChallengeState::Waiting;
-            challenge.run = state.map(|state| state.write()).transpose()?;
+            // Failed tries are remembered also in the queue.
+            let kept = state.or(stored.filter(|_| !failures.is_empty()));
+            challenge.run = kept.map(|state| state.write()).transpose()?;
             // No token expires because of the queue alone.
             store::sessions::extend(tx, caller.scope, session.id, now + QUEUED_SESSION_MS).await?;
         }
@@ -372,13 +383,19 @@ async fn has_capacity(app: &App, tx: &mut Tx, session_id: Uuid, queued_at: i64) 
 async fn write(tx: &mut Tx, scope: Scope, session_id: Uuid, challenge: &Challenge) -> Result<(), Problem> {
     match challenges::write(tx, scope, session_id, challenge).await? {
         true => Ok(()),
-        false => Err(out_of_step("another device goes on with this challenge")),
+        false => Err(out_of_step(
+            "another request took frames of this challenge meanwhile; send one request at a time",
+        )),
     }
 }
 
 async fn shown(conn: &mut store::Conn, session_id: Uuid, challenge: &Challenge) -> Result<Progress, Problem> {
     let state = State::read(challenge)?;
-    let run = state.as_ref().map(|state| &state.run);
+    let is_waiting = challenge.state == ChallengeState::Waiting;
+    let run = state
+        .as_ref()
+        .map(|state| &state.run)
+        .filter(|run| !is_waiting || run.end().is_none());
     let queue = match challenge.state {
         ChallengeState::Waiting => {
             let queue = challenges::queue(conn, session_id, challenge.queued_at).await?;

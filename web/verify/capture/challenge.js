@@ -32,7 +32,7 @@ import { createPacker, MAX_FRAMES } from "./frames.js";
 
 /**
  * How it ended. `broken`: there is no connection; `camera`: there are no pictures; `stopped`: by the signal.
- * @typedef {{end: "passed" | "review", jpeg: Uint8Array} | {end: "failed" | "void", answer: Answer} | {end: "broken" | "camera" | "stopped"}} Ending
+ * @typedef {{end: "passed" | "review", jpeg: Uint8Array, triesLeft?: number} | {end: "failed" | "void", answer: Answer} | {end: "broken" | "camera" | "stopped"}} Ending
  */
 
 /** Interval of the questions for the place in the queue. */
@@ -211,7 +211,7 @@ export async function runChallenge({ open, send, film, show, onBreak, stored, ro
       } else {
         showing += 1;
         const jpeg = stored.get(answer.selfieFrame ?? -1);
-        if (jpeg) return { end: answer.state, jpeg };
+        if (jpeg) return { end: answer.state, jpeg, triesLeft: answer.triesLeft };
         // It passed before this page was loaded, so its frames are lost.
         if (isRepeated) return { end: "void", answer: { state: "void", reason: "broken_off" } };
         isRepeated = true;

@@ -210,7 +210,7 @@ async function challenge(host, { route, restart }, left, stop, instead) {
     if (outcome.end === "passed" || outcome.end === "review") {
       screen.done();
       track("liveness", "completed", outcome.end);
-      await store(new Blob([new Uint8Array(outcome.jpeg)], { type: "image/jpeg" }));
+      await store(new Blob([new Uint8Array(outcome.jpeg)], { type: "image/jpeg" }), outcome.end === "review" && outcome.triesLeft === 0);
       frames.clear();
       await new Promise((resolve) => setTimeout(resolve, DONE_MS));
       if (!ended.signal.aborted) await goOn();
@@ -221,10 +221,10 @@ async function challenge(host, { route, restart }, left, stop, instead) {
   }
 }
 
-/** Stores the selfie as the exact bytes that the server received. @param {Blob} blob */
-async function store(blob) {
+/** Stores the selfie as the exact bytes that the server received. @param {Blob} blob @param {boolean} [ofPerson] */
+async function store(blob, ofPerson = false) {
   const work = app.currentWork();
-  work.pictures.selfie = { blob, name: "", problems: [], source: "camera", accepted: false };
+  work.pictures.selfie = { blob, name: "", problems: [], source: "camera", accepted: false, ofPerson };
   work.key = "";
   await app.saveNow();
 }
@@ -304,10 +304,12 @@ function summary(picture) {
     body: [
       heading(t("challenge.summary")),
       lead(t("challenge.summary.lead")),
+      picture.ofPerson ? lead(t("challenge.assisted.review")) : null,
       h("div", { class: "shot-box" }, h("div", { class: "shot" }, h("img", { src: url, alt: t("review.alt.selfie") }))),
       actions(
         button("primary", t(flow.isLast(app.facts(), work, "selfie") ? "review.send" : "review.use"), use),
-        button("secondary", t("challenge.redo"), redo),
+        // Without a try left, another film proves nothing more.
+        !picture.ofPerson && button("secondary", t("challenge.redo"), redo),
       ),
     ],
     cleanup: () => URL.revokeObjectURL(url),

@@ -73,6 +73,12 @@ pub fn checks(page: &Page, view: &View) -> Vec<Check> {
         forced: view.detail.forced == Some(code.number()),
     };
     let near_duplicate = is_near_duplicate(view);
+    let left_to_person = view
+        .detail
+        .seen
+        .challenge
+        .as_ref()
+        .is_some_and(|report| report.end != Some(End::Passed));
     let has_documents = !view.detail.seen.documents.is_empty();
     let has_selfie = view.detail.seen.pictures.contains_key("selfie");
     let answered = |object: &str| view.response.get(object).is_some_and(|value| !value.is_null());
@@ -94,6 +100,7 @@ pub fn checks(page: &Page, view: &View) -> Vec<Check> {
                 .map(finding)
                 .collect();
             let for_a_person = (key == "identity" && near_duplicate)
+                || (key == "liveness" && left_to_person)
                 || found
                     .iter()
                     .any(|finding| [2702, 2202].contains(&finding.info.number));
@@ -369,6 +376,13 @@ fn challenge(page: &Page, view: &View) -> Facts {
     );
     said.push(format!("{:.1} s", report.took_ms as f64 / 1_000.0));
     let mut facts = vec![(page.t("review.fact.challenge"), said.join(" · "))];
+    if !report.earlier_failures.is_empty() {
+        let failures = report.earlier_failures.iter();
+        let said: Vec<String> = failures
+            .map(|failure| page.word("review.challenge", failure.as_str()))
+            .collect();
+        facts.push((page.t("review.fact.earlier_tries"), said.join(" · ")));
+    }
     for figures in &report.moves {
         let mut said = vec![
             format!("{:.0}°", figures.peak),

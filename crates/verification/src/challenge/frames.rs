@@ -217,7 +217,9 @@ impl Chain {
             chain.link = hasher.finalize().into();
         }
         if chain.link != body.chain {
-            return out_of_step("the chain does not fit the frames");
+            return out_of_step(
+                "the chain does not fit the frames; hash the chain before, then a frame's 12 bytes of numbers and its JPEG",
+            );
         }
         chain.next = last.number.saturating_add(1);
         chain.captured_ms = last.captured_ms;

@@ -213,6 +213,9 @@ pub struct Report {
     /// Why the last try failed, if every try did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<Failure>,
+    /// Why the tries before this one failed, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_failures: Vec<Failure>,
     /// The moves in order.
     pub moves: Vec<MoveFigures>,
     /// The flashes.

@@ -155,6 +155,7 @@ impl Run {
             kind: plan.kind,
             end: None,
             last_failure: None,
+            earlier_failures: Vec::new(),
             moves: Vec::new(),
             flashes: None,
             frames: 0,
@@ -275,6 +276,20 @@ impl Run {
     /// Adds the signals of injection to what reviewers see.
     pub fn note_signals(&mut self, collector: &SignalCollector) {
         (self.report.signals, self.report.camera) = collector.found();
+    }
+
+    /// Why this try and those before it failed, in order.
+    pub fn failures(&self) -> Vec<Failure> {
+        let own = match self.end {
+            Some(End::Failed(failure)) => Some(failure),
+            _ => self.report.last_failure,
+        };
+        self.report.earlier_failures.iter().copied().chain(own).collect()
+    }
+
+    /// Notes why the tries before this one failed, so that a person who decides sees it on any route.
+    pub fn note_earlier_failures(&mut self, failures: Vec<Failure>) {
+        self.report.earlier_failures = failures;
     }
 
     /// Leaves the last failed try to a person.

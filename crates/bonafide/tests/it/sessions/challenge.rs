@@ -30,6 +30,43 @@ impl Session<'_> {
             .body(bytes);
         answer(request.send().await.unwrap()).await
     }
+
+    /// Sends frames of a specimen's selfie until the run ends; without `moves`, always the same frame. Returns the last
+    /// answer and the frames.
+    async fn film(&self, mut body: Value, moves: bool) -> (Value, Vec<Vec<u8>>) {
+        let picture = imaging::decode(&frame(360), &imaging::Limits::default())
+            .unwrap()
+            .picture;
+        let mut chain = chain_of(&body);
+        let mut sent: Vec<Vec<u8>> = Vec::new();
+        while body["state"] == "running" {
+            let first = sent.len() as u32;
+            assert!(first < 200, "{body}");
+            let frames: Vec<Vec<u8>> = (first..first + 5)
+                .map(|number| {
+                    // A hand that is never quite still.
+                    let (x, y) = if moves { (number % 3, number % 2) } else { (0, 0) };
+                    let shifted = picture.crop(x, y, 356, 476).unwrap();
+                    imaging::encode_jpeg(&shifted.resized(360, 480), 60).unwrap()
+                })
+                .collect();
+            let shown = u16::try_from(body["instruction"]["number"].as_u64().unwrap()).unwrap();
+            let numbered: Vec<(u32, u32, u16, &[u8])> = (first..)
+                .zip(&frames)
+                .map(|(number, jpeg)| (number + 1, number * 80, shown, jpeg.as_slice()))
+                .collect();
+            let bytes = compose(&chain, &numbered);
+            let Ok(Fit::Next(next)) = chain.fit(&Body::parse(&bytes).unwrap()) else {
+                panic!("the frames fit")
+            };
+            chain = next;
+            let (status, answer) = self.send_frames(bytes).await;
+            assert_eq!(status, 200, "{answer}");
+            body = answer;
+            sent.extend(frames);
+        }
+        (body, sent)
+    }
 }
 
 /// The chain that a response begins.
@@ -283,39 +320,9 @@ async fn signals_of_injection_are_shown_to_reviewers() {
     let session = account.session("live", "user-1").await;
     let camera = json!({"label": "OBS Virtual Camera", "width": 1_000, "height": 650, "frameRate": 30,
         "device": true, "automated": true});
-    let (status, mut body) = session.begin(json!({"camera": camera})).await;
+    let (status, body) = session.begin(json!({"camera": camera})).await;
     assert_eq!((status, &body["state"]), (200, &json!("running")), "{body}");
-    let mut chain = chain_of(&body);
-    let still = frame(360);
-    let picture = imaging::decode(&still, &imaging::Limits::default())
-        .unwrap()
-        .picture;
-    let mut sent: Vec<Vec<u8>> = Vec::new();
-    while body["state"] == "running" {
-        // A hand that is never quite still.
-        let first = sent.len() as u32;
-        assert!(first < 100, "{body}");
-        let frames: Vec<Vec<u8>> = (first..first + 5)
-            .map(|number| {
-                let shifted = picture.crop(number % 3, number % 2, 356, 476).unwrap();
-                imaging::encode_jpeg(&shifted.resized(360, 480), 60).unwrap()
-            })
-            .collect();
-        let shown = u16::try_from(body["instruction"]["number"].as_u64().unwrap()).unwrap();
-        let numbered: Vec<(u32, u32, u16, &[u8])> = (first..)
-            .zip(&frames)
-            .map(|(number, jpeg)| (number + 1, number * 80, shown, jpeg.as_slice()))
-            .collect();
-        let bytes = compose(&chain, &numbered);
-        let Ok(Fit::Next(next)) = chain.fit(&Body::parse(&bytes).unwrap()) else {
-            panic!("the frames fit")
-        };
-        chain = next;
-        let (status, answer) = session.send_frames(bytes).await;
-        assert_eq!(status, 200, "{answer}");
-        body = answer;
-        sent.extend(frames);
-    }
+    let (body, sent) = session.film(body, true).await;
     assert_eq!(body["state"], "passed", "{body}");
     let selfie = body["selfieFrame"].as_u64().unwrap() as usize - 1;
     let (status, body) = session
@@ -332,6 +339,52 @@ async fn signals_of_injection_are_shown_to_reviewers() {
     ] {
         assert!(page.contains(said), "{said}: {page}");
     }
+}
+
+// Whoever fails every try and then films by the route without turns is shown to reviewers with those failures.
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_tries_are_shown_to_reviewers_whatever_follows() {
+    let mut account = Account::demo(Backend::Sqlite, &[]).await;
+    let live = json!({"name": "live", "defaultFields": {"liveness": true, "documentFileUpload": true},
+        "defaultDocumentTypes": ["PASSPORT"],
+        "settings": {"reviewPolicy": "on_match"}});
+    account.add_flow(live).await;
+    let session = account.session("live", "user-1").await;
+    for (left, state) in [(2, "failed"), (1, "failed"), (0, "review")] {
+        let (status, body) = session.begin(json!({"restart": true})).await;
+        assert_eq!((status, &body["state"]), (200, &json!("running")), "{body}");
+        let (body, _) = session.film(body, false).await;
+        assert_eq!(
+            (&body["state"], &body["triesLeft"]),
+            (&json!(state), &json!(left)),
+            "{body}"
+        );
+    }
+    let (status, body) = session.begin(json!({"restart": true})).await;
+    assert_eq!((status, &body["state"]), (200, &json!("running")), "{body}");
+    let (body, sent) = session.film(body, true).await;
+    assert_eq!(body["state"], "review", "{body}");
+    let selfie = sent[body["selfieFrame"].as_u64().unwrap() as usize - 1].clone();
+    let (status, body) = session.send(specimen_form(&session, Some(selfie))).await;
+    assert_eq!((status, &body["success"]), (200, &json!(false)), "{body}");
+    session.assert_state("pending", 1, "in_review").await;
+
+    let officer = Browser::sign_up(&account.server, &account.id, "compliance").await;
+    let page = officer.get("/portal/applicants/1").await.page();
+    let interrupted = "The face left the picture, or another face appeared";
+    let failures = [interrupted; 3].join(" · ");
+    for said in [
+        "Failed tries before it",
+        failures.as_str(),
+        "Route without head turns",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    let row = page
+        .split("check-row")
+        .find(|row| row.contains("Failed tries before it"));
+    let row = row.expect("the row of the liveness check");
+    assert!(row.starts_with("\" data-state=\"review\" open"), "{row}");
 }
 
 /// The form of the specimen with a passport, with another selfie if one is given.

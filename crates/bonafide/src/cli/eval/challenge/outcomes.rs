@@ -299,6 +299,7 @@ mod tests {
             end,
             report: RunReport {
                 last_failure: None,
+                earlier_failures: Vec::new(),
                 kind: Kind::Turns,
                 end: Some(end),
                 moves: Vec::new(),
