@@ -173,6 +173,8 @@ impl OwnFolder {
             return Err(OwnModelError::Exists(parsed.name));
         }
         let from = declaration.parent().unwrap_or(Path::new("."));
+        // Before the copy, so that the error names the caller's file.
+        check_hash(&from.join(&parsed.model), &parsed.sha256)?;
         self.sweep()?;
         let random: u64 = RandomState::new().hash_one(std::process::id());
         let dir = self.root.join(format!("{STAGED}{random:016x}"));
@@ -360,12 +362,8 @@ impl ModelFiles {
     /// The model's file, if it is the declared one.
     pub(crate) fn model(&self) -> Result<PathBuf, OwnModelError> {
         let path = self.dir.join(MODEL);
-        let found = sha256_of(&path).map_err(|error| unreadable(&path, &error))?;
-        if found == self.declaration.sha256 {
-            Ok(path)
-        } else {
-            Err(OwnModelError::Changed { path, found })
-        }
+        check_hash(&path, &self.declaration.sha256)?;
+        Ok(path)
     }
 
     /// The calibration for presentation attack detection, if it was made with this declaration and this way of cutting
@@ -439,6 +437,16 @@ impl ModelFiles {
             wanted,
         }
     }
+}
+
+/// Fails unless the file has this SHA-256 (hexadecimal).
+fn check_hash(path: &Path, declared: &str) -> Result<(), OwnModelError> {
+    let found = sha256_of(path).map_err(|error| unreadable(path, &error))?;
+    if found == declared {
+        return Ok(());
+    }
+    let path = path.to_path_buf();
+    Err(OwnModelError::Changed { path, found })
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), OwnModelError> {

@@ -210,13 +210,9 @@ fn planned(random: &mut impl Random) -> PlannedMove {
     }
 }
 
-/// Six to eight colours, mostly six: each takes a third of a second, because its first frame is awaited.
+/// Six to eight colours. Mostly six would save half a second, but then two codes are alike almost twice as often.
 fn code(random: &mut impl Random) -> Vec<Colour> {
-    let count = match random.below(10) {
-        0..6 => 6,
-        6..9 => 7,
-        _ => 8,
-    };
+    let count = 6 + random.below(3) as usize;
     let mut colours: Vec<Colour> = Vec::with_capacity(count);
     while colours.len() < count {
         let colour = Colour::ALL[random.below(6) as usize];

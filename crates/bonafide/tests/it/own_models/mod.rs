@@ -151,7 +151,7 @@ fn a_model_that_is_not_as_declared_is_not_added() {
     let folders = Folders::new();
     type Change = fn(&mut Value);
     let cases: [(Change, &str); 8] = [
-        (|it| it["sha256"] = json!("0".repeat(64)), "SHA-256"),
+        (|it| it["sha256"] = json!("0".repeat(64)), "brought/warm.onnx"),
         (|it| it["golden"][0]["score"] = json!(0.5), "warm.png"),
         (|it| it["input"]["channels"] = json!("rgb"), "warm.png"),
         (|it| it["input"]["width"] = json!(64), "64 × 32"),
