@@ -122,12 +122,13 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     let following = FollowerThreads::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
     tokio::spawn(service::chain_watch::run(Arc::clone(&app)));
     tokio::spawn(service::nodes::run(Arc::clone(&app)));
+    // Before serving starts, because it voids earlier links: one that somebody creates at a server that answers must last.
+    show_operator_link(&app).await?;
     // The handler is installed before serving starts. Otherwise an early SIGTERM would end the process
     // without a clean shutdown.
     let terminate = signal(SignalKind::terminate())?;
     let serving = tokio::spawn(accept(listener, terminate, Arc::clone(&app)));
     tracing::info!(%address, "listening");
-    show_operator_link(&app).await?;
     if app.config.demo {
         if !app.config.engines_on_demand {
             // The summary promises a working pipeline, so it waits for the models.
