@@ -116,14 +116,14 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
             .context("metrics cannot be recorded")?,
         config,
     });
+    // Before serving starts, because it voids earlier links: one that somebody creates at a server that answers must last.
+    show_operator_link(&app).await?;
     tokio::spawn(service::list_watch::watch(Arc::clone(&app)));
     tokio::spawn(service::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(service::webhooks::run(Arc::clone(&app)));
     let following = FollowerThreads::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
     tokio::spawn(service::chain_watch::run(Arc::clone(&app)));
     tokio::spawn(service::nodes::run(Arc::clone(&app)));
-    // Before serving starts, because it voids earlier links: one that somebody creates at a server that answers must last.
-    show_operator_link(&app).await?;
     // The handler is installed before serving starts. Otherwise an early SIGTERM would end the process
     // without a clean shutdown.
     let terminate = signal(SignalKind::terminate())?;
