@@ -190,21 +190,21 @@ impl Worker {
 
     /// How worn the worker is, by the files that it has processed and the memory that it retains.
     pub(crate) fn wear(&mut self) -> Wear {
+        // One that has not worked yet has the memory that every worker has.
+        if self.wear == 0 {
+            return Wear::Little;
+        }
         let Some(resident) = self.child.as_ref().and_then(|child| resident_bytes(child.id())) else {
             return Wear::Spent;
         };
         let most = RESIDENT.saturating_add(self.models.own_bytes.saturating_mul(OWN_MODEL));
-        // One that has not worked yet has the memory that every worker has.
-        match self.wear {
-            0 => Wear::Little,
-            _ if resident > most.saturating_mul(2) => Wear::Spent,
-            _ => {
-                if resident > most {
-                    self.wear = self.wear.max(MAX_WEAR);
-                }
-                Wear::of(self.wear)
-            }
+        if resident > most.saturating_mul(2) {
+            return Wear::Spent;
         }
+        if resident > most {
+            self.wear = self.wear.max(MAX_WEAR);
+        }
+        Wear::of(self.wear)
     }
 
     fn guarded<T>(

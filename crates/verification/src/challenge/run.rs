@@ -120,7 +120,7 @@ pub struct Run {
     looking: Vec<(i64, f32, f32)>,
     rest: Option<Rest>,
     /// Where the head rested when the move at hand was asked for. People come back from a move to a slightly other pose.
-    /// `None` outside moves, and in states of servers before this field: then it is `rest`.
+    /// `None` where `rest` counts, and in states of servers before this field.
     #[serde(default)]
     settled: Option<Rest>,
     /// An embedding of the first face exists.

@@ -6,7 +6,7 @@ use crate::challenge::flashes::{self, FlashSample, FlashVerdict};
 use crate::challenge::measured::{Measured, MeasuredFace};
 use crate::challenge::plan::{Kind, PlannedMove};
 use crate::challenge::report::{Doubt, End, Failure, Hint, MoveFigures, VoidCause};
-use crate::challenge::run::{NEARER, STILL_CHANGE, STRAIGHT, SelfieFrame};
+use crate::challenge::run::{NEARER, SETTLED, STILL_CHANGE, STRAIGHT, SelfieFrame, USUAL_INTERVAL_MS};
 
 /// Good frames in a row before the flashes begin, and the time that they span, in ms.
 const LOOK_FRAMES: usize = 4;
@@ -156,7 +156,7 @@ impl Run {
         }
         let waited = at_ms - self.since_ms;
         let (along, _) = rest.angles(planned.movement, face);
-        let still = self.is_still(face);
+        let still = self.is_still(at_ms, face);
         let looks_moved = along.abs() >= limits(planned.movement).onset;
         if (self.is_settling(index, along) || (looks_moved && !still)) && waited <= MOST_SETTLING_MS {
             return;
@@ -167,7 +167,11 @@ impl Run {
                 yaw: face.yaw,
                 pitch: face.pitch,
             };
-            self.settled = (still && rest.offset(face) <= STRAIGHT).then_some(now);
+            // The depth is measured from the reference, so the angle must be, too.
+            let is_reference = self
+                .reference_along
+                .is_some_and(|reference| (along - reference).abs() <= SETTLED);
+            self.settled = (still && is_reference && rest.offset(face) <= STRAIGHT).then_some(now);
             self.enter(Stage::Turn(index), at_ms);
         }
     }
@@ -337,10 +341,13 @@ impl Run {
         self.plan.moves.get(index).copied().zip(rest)
     }
 
-    /// Whether the head has hardly moved since the last frame.
-    fn is_still(&self, face: &MeasuredFace) -> bool {
-        self.before
-            .is_some_and(|(_, yaw, pitch)| (face.yaw - yaw).abs().max((face.pitch - pitch).abs()) < NEARER)
+    /// Whether the head has hardly moved since the last frame, however many frames a second there are.
+    fn is_still(&self, at_ms: i64, face: &MeasuredFace) -> bool {
+        self.before.is_some_and(|(before_ms, yaw, pitch)| {
+            let step = (face.yaw - yaw).abs().max((face.pitch - pitch).abs());
+            let interval = ((at_ms - before_ms) as f32 / USUAL_INTERVAL_MS).clamp(0.0, 1.0);
+            step < NEARER * interval
+        })
     }
 }
 

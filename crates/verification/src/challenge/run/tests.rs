@@ -246,7 +246,7 @@ fn a_head_that_comes_to_rest_elsewhere_after_a_move_passes() {
                 "{seed} {returns_lower}: {:?}",
                 run.report()
             );
-            assert_eq!(run.report().repeats, 0, "{seed} {returns_lower}");
+            assert!(run.report().repeats <= 1, "{seed} {returns_lower}");
         }
     }
 }
