@@ -25,7 +25,7 @@ pub(crate) const START: Duration = Duration::from_secs(120);
 /// A worker is replaced after wear of this much, so that nothing that one file left behind lasts: 50 files.
 pub(crate) const MAX_WEAR: u32 = 50 * FILE_WEAR;
 /// The further wear that is allowed while a successor loads the models, so that films do not wait for it: 20 files, or
-/// 400 calls of films. Two workers with eight films answer 40 calls a second while the successor loads aside.
+/// 400 calls of films. Eight films make about 30 calls a second together (`web/tests/challenge-load.mjs`).
 pub(crate) const LEEWAY: u32 = 20 * FILE_WEAR;
 /// The wear by one file.
 pub(crate) const FILE_WEAR: u32 = 20;

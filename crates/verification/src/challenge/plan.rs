@@ -210,7 +210,7 @@ fn planned(random: &mut impl Random) -> PlannedMove {
     }
 }
 
-/// Six to eight colours. Mostly six would save half a second, but then two codes are alike almost twice as often.
+/// Six to eight colours, equally often: of shorter codes, more are alike.
 fn code(random: &mut impl Random) -> Vec<Colour> {
     let count = 6 + random.below(3) as usize;
     let mut colours: Vec<Colour> = Vec::with_capacity(count);

@@ -12,7 +12,7 @@ use inference::own::SCALES;
 /// Shares of strangers, and the distances within which the built-in networks place them, measured on 74,215 pairs
 /// (`docs/measurements-engines.md`).
 const STRANGERS: [(f64, f32); 3] = [(0.01, 1.472), (0.001, 1.363), (0.0001, 1.265)];
-/// The mean and the standard deviation of these distances.
+/// The mean and the standard deviation of all strangers' distances.
 const MEAN: f64 = 1.715;
 const DEVIATION: f64 = 0.099;
 /// A share is reliable if it contains at least this many pairs.
