@@ -40,6 +40,19 @@ enum Task {
         #[arg(long, requires = "out")]
         faces: Option<PathBuf>,
     },
+    /// Render flat documents with a machine-readable zone and their `mrz.tsv`, for `bonafide eval documents
+    /// --renderings`.
+    Documents {
+        /// The folder for the documents.
+        #[arg(long)]
+        out: PathBuf,
+        /// How many, at most 400.
+        #[arg(long, default_value_t = 60)]
+        count: usize,
+        /// Another number gives other holders.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
@@ -52,5 +65,6 @@ fn main() -> anyhow::Result<()> {
             faces: Some(faces),
         } => specimens::gallery::run(&faces, &out, &models),
         Task::Specimens { out, models, .. } => specimens::run(&out, &models),
+        Task::Documents { out, count, seed } => specimens::flat::run(count, seed, &out),
     }
 }

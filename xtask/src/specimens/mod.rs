@@ -8,6 +8,7 @@ mod canvas;
 mod cast;
 mod documents;
 mod face;
+pub(crate) mod flat;
 pub(crate) mod gallery;
 mod licence;
 mod moment;

@@ -1,5 +1,7 @@
 //! `bonafide eval documents`: compares MRZ, PDF417 and AAMVA results with a folder's known answers.
 
+mod renderings;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +10,7 @@ use clap::Args;
 use documents::aamva::parse_aamva;
 use serde_json::{Value, json};
 
+use self::renderings::Renderings;
 use super::figures::{Report, rounded, share};
 use super::files::{files_below, pictures_below};
 use crate::cli::engines::ModelsArg;
@@ -21,6 +24,8 @@ pub(super) struct Documents {
     /// pictures next to `.txt` or `.bin` files of their contents; `aamva/` with payloads, of which those in a
     /// folder `bad` must be refused.
     folder: PathBuf,
+    #[command(flatten)]
+    renderings: Renderings,
     #[command(flatten)]
     models: ModelsArg,
 }
@@ -46,6 +51,8 @@ impl Documents {
                     "mrz".into(),
                     mrz(&rows, |file| read(&self.folder.join("mrz").join(file)))?,
                 );
+                let pictures = self.folder.join("mrz");
+                self.renderings.measure(&engine, &pictures, &rows, &mut report)?;
             }
             if codes.exists() {
                 report.insert("pdf417".into(), pdf417(&codes, read)?);

@@ -1,0 +1,17 @@
+//! Renders what a phone's camera makes of a document, for tests and `bonafide eval documents --renderings`.
+//!
+//! [`photograph`] takes a flat picture of a document whose machine-readable zone is known, and shows it under one
+//! [`Condition`]: turned, tilted, far away on a cluttered table, out of focus, shaken, under glare. The same picture,
+//! condition and seed give the same pixels on every machine.
+//!
+//! Never part of a verification: it measures and decides nothing, reads no file, and has no clock. Renders resemble
+//! photographs only in what each condition names; figures measured on them say nothing about lenses or prints.
+
+mod blur;
+mod condition;
+mod photograph;
+mod random;
+mod table;
+
+pub use condition::Condition;
+pub use photograph::{FlatDocument, Photographed, photograph};
