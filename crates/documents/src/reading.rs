@@ -329,6 +329,10 @@ pub struct MrzReading {
     /// How much likelier, in nats, these lines are than the next reading that the grammar allows. `None` if
     /// the lines were given as text or no other reading was possible.
     pub margin: Option<f32>,
+    /// Whether all but the names and the number was read with a sufficient margin, so that the same names and number in
+    /// another source of the document prove an uncertain reading. The default is for readings of earlier versions.
+    #[serde(default)]
+    pub confirmable: bool,
 }
 
 /// Something unusual in a machine-readable zone.

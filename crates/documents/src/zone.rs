@@ -36,8 +36,6 @@ const CLARITY: f64 = 6.0;
 const UNLIKELY: f64 = -40.0;
 /// Runs whose mean log-likelihood is within this of the likeliest run's are tried, too.
 const NEARLY: f64 = 6.0;
-/// A reading with a margin of at most this many nats is too uncertain for the visual zone to confirm.
-const CONFIRMABLE: f32 = 2.0;
 /// The distance between rows in character pitches (ICAO 9303-3 §4.2: 6.35 mm by 2.54 mm).
 const ROW_DISTANCE: f32 = 2.5;
 
@@ -62,10 +60,10 @@ pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Optio
     Ok(best.map(Candidate::into_reading))
 }
 
-/// Accepts a valid but slightly uncertain reading if the visual zone agrees. The surname, every given name
-/// and the document number must be printed outside the machine-readable zone.
+/// Accepts a reading of which only the names or the number are uncertain, if the visual zone agrees: the surname, every
+/// given name and the document number must be printed outside the machine-readable zone.
 pub(crate) fn confirm_by_visual_zone(mrz: &mut MrzReading, lines: &[Line]) {
-    let open = mrz.valid && !mrz.accepted && mrz.margin.is_some_and(|margin| margin > CONFIRMABLE);
+    let open = mrz.valid && !mrz.accepted && mrz.confirmable;
     let harmless =
         |w: &MrzWarning| matches!(w, MrzWarning::UncertainReading | MrzWarning::NameMayBeTruncated);
     if !open || !mrz.warnings.iter().all(harmless) {
@@ -164,9 +162,13 @@ impl Candidate {
 
     fn into_reading(self) -> MrzReading {
         let mut mrz = self.mrz;
-        if self.misfit > MISFIT && mrz.accepted {
-            mrz.accepted = false;
-            mrz.warnings.push(MrzWarning::UncertainReading);
+        if self.misfit > MISFIT {
+            // A character may be missing, and another one invented in its place.
+            mrz.confirmable = false;
+            if mrz.accepted {
+                mrz.accepted = false;
+                mrz.warnings.push(MrzWarning::UncertainReading);
+            }
         }
         mrz
     }
@@ -318,7 +320,7 @@ mod tests {
         ];
         let mut uncertain = mrz::parse(&lines).unwrap();
         uncertain.accepted = false;
-        uncertain.margin = Some(3.0);
+        uncertain.confirmable = true;
         uncertain.warnings = vec![MrzWarning::UncertainReading];
         let accepted = |mrz: &MrzReading, texts: &[&str]| {
             let mut mrz = mrz.clone();
@@ -332,7 +334,7 @@ mod tests {
         ));
         assert!(!accepted(&uncertain, &["Eriksson", "Anna Maria"]));
         assert!(!accepted(&uncertain, &lines));
-        uncertain.margin = Some(0.5);
+        uncertain.confirmable = false;
         assert!(!accepted(
             &uncertain,
             &["Eriksson", "Anna Maria", "No. L898902C3"]

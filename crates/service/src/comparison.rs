@@ -76,13 +76,13 @@ pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
 /// confirms it.
 /// `sides` are the readings of that document.
 pub fn is_accepted(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
-    mrz.valid && (mrz.accepted || sides.iter().any(|side| is_confirmed(mrz, side)))
+    mrz.valid && (mrz.accepted || (mrz.confirmable && sides.iter().any(|side| is_confirmed(mrz, side))))
 }
 
 /// Below this score (0–100) another source does not confirm a value.
 const SAME: f64 = 95.0;
 
-/// Whether a side's barcode or print has the same names as the MRZ, and the same number or birth date.
+/// Whether a side's barcode or print has the same names and number as the MRZ, and contradicts nothing.
 fn is_confirmed(mrz: &MrzReading, side: &DocumentReading) -> bool {
     let zone = SourceData::from(mrz);
     let claimed = SubmittedData {
@@ -102,7 +102,7 @@ fn is_confirmed(mrz: &MrzReading, side: &DocumentReading) -> bool {
         };
         let contradicted = results.iter().any(|result| result.matches == Some(false));
         let named = agrees("firstName") && agrees("lastName");
-        !contradicted && named && (agrees("documentNumber") || agrees("dob"))
+        !contradicted && named && agrees("documentNumber")
     })
 }
 

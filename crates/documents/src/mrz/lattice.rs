@@ -11,7 +11,7 @@ use super::layout::{Layout, NameSpans, WEIGHTS, value};
 use crate::reading::MrzCheck;
 
 /// The number of strings that each state retains and that the search returns.
-const PATHS_PER_STATE: usize = 5;
+pub(super) const PATHS_PER_STATE: usize = 5;
 /// Strings this many nats worse than the best at the same position are dropped.
 const PRUNING_MARGIN: f32 = 14.0;
 

@@ -107,6 +107,7 @@ pub(super) fn read(layout: &Layout, lines: &[Vec<char>], today: Date) -> MrzRead
         fields,
         warnings,
         margin: None,
+        confirmable: false,
     }
 }
 

@@ -6,7 +6,7 @@
 use jiff::civil::Date;
 
 use super::cells::Line;
-use super::lattice::{CandidateString, Candidates, search};
+use super::lattice::{CandidateString, Candidates, PATHS_PER_STATE, search};
 use super::layout::Layout;
 use super::parse::{read, today};
 use crate::reading::{MrzFormat, MrzReading, MrzWarning};
@@ -106,47 +106,76 @@ impl ScoredReading {
             mrz,
         }
     }
+
+    /// Whether another reading has the same names and number.
+    fn is_named_as(&self, other: &ScoredReading) -> bool {
+        let of = |reading: &'_ ScoredReading| {
+            let fields = &reading.mrz.fields;
+            [&fields.surname, &fields.given_names, &fields.document_number].map(Clone::clone)
+        };
+        of(self) == of(other)
+    }
 }
 
 /// Chooses between the best valid string and the string as read. `valid` is sorted, best first.
 fn decide(valid: Vec<ScoredReading>, printed: ScoredReading) -> MrzReading {
-    let mut valid = valid.into_iter();
-    let best = valid.next();
-    let mut others: Vec<f32> = match &best {
-        Some(best) => valid
-            .filter(|v| v.mrz.lines != best.mrz.lines)
-            .map(|v| v.score)
-            .collect(),
-        None => Vec::new(),
+    let Some((best, others)) = valid.split_first() else {
+        return unproven(printed.mrz, None, false);
     };
-    if !printed.mrz.valid {
-        others.push(printed.score + PRINTED_WRONG);
+    let others: Vec<&ScoredReading> = others
+        .iter()
+        .filter(|other| other.mrz.lines != best.mrz.lines)
+        .collect();
+    let misprint = (!printed.mrz.valid).then_some(printed.score + PRINTED_WRONG);
+    let all: Vec<f32> = others.iter().map(|other| other.score).chain(misprint).collect();
+    let margin = best.score - log_sum(&all);
+    if margin < MIN_REPORT_MARGIN && best.mrz.lines != printed.mrz.lines {
+        return unproven(printed.mrz, None, false);
     }
-    match best {
-        Some(best) => {
-            let margin = best.score - log_sum(&others);
-            let same = best.mrz.lines == printed.mrz.lines;
-            if margin < MIN_REPORT_MARGIN && !same {
-                return unproven(printed.mrz, None);
-            }
-            let margin = margin.is_finite().then_some(margin);
-            if best.guessed || margin.is_some_and(|m| m < MIN_ACCEPT_MARGIN) {
-                return unproven(best.mrz, margin);
-            }
-            MrzReading { margin, ..best.mrz }
+    let confirmable = !best.guessed && margin_beside_print(best, &others, &printed) >= MIN_ACCEPT_MARGIN;
+    let margin = margin.is_finite().then_some(margin);
+    let accepted = !best.guessed && margin.is_none_or(|margin| margin >= MIN_ACCEPT_MARGIN);
+    let best = best.mrz.clone();
+    if accepted {
+        MrzReading {
+            margin,
+            confirmable,
+            ..best
         }
-        None => unproven(printed.mrz, None),
+    } else {
+        unproven(best, margin, confirmable)
     }
 }
 
-/// Marks a reading as not accepted, and as uncertain if it is valid.
-fn unproven(mut mrz: MrzReading, margin: Option<f32>) -> MrzReading {
+/// The margin of the best reading over those with the same names and number: what the print cannot decide.
+///
+/// The search returns only the likeliest strings. If it may have left out further ones with these names and this number,
+/// the last of those returned stands for them.
+fn margin_beside_print(best: &ScoredReading, others: &[&ScoredReading], printed: &ScoredReading) -> f32 {
+    let is_same = |other: &&&ScoredReading| best.is_named_as(other);
+    let left_out = others
+        .last()
+        .filter(|_| others.len() + 1 >= PATHS_PER_STATE)
+        .map(|last| last.score);
+    let misprint = (!printed.mrz.valid && best.is_named_as(printed)).then_some(printed.score + PRINTED_WRONG);
+    let rivals: Vec<f32> = others
+        .iter()
+        .filter(is_same)
+        .map(|other| other.score)
+        .chain(left_out)
+        .chain(misprint)
+        .collect();
+    best.score - log_sum(&rivals)
+}
+
+fn unproven(mut mrz: MrzReading, margin: Option<f32>, confirmable: bool) -> MrzReading {
     if mrz.valid {
         mrz.warnings.push(MrzWarning::UncertainReading);
     }
     MrzReading {
         accepted: false,
         margin,
+        confirmable,
         ..mrz
     }
 }

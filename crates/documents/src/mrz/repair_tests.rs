@@ -107,6 +107,34 @@ fn what_the_digits_cannot_tell_apart_is_not_accepted() {
 }
 
 #[test]
+fn the_print_can_confirm_names_and_number_and_nothing_else() {
+    let even = 0.5_f32.ln();
+    let torn = |zone: &str, line: usize, column: usize, pair: (char, char)| {
+        let mut lines = seen(zone, 0.995);
+        lines[line][column] = Cell {
+            candidates: vec![(pair.0, even), (pair.1, even)],
+        };
+        let reading = repaired(&lines);
+        assert!(reading.valid && !reading.accepted, "{line} {column}");
+        reading.confirmable
+    };
+    // B and L in the number are equal modulo ten, as are the letters of each pair below.
+    assert!(torn(TD3, 0, 5, ('E', 'F')), "surname");
+    assert!(torn(TD3, 1, 0, ('L', 'B')), "number");
+    assert!(!torn(TD3, 1, 20, ('F', 'M')), "sex");
+    assert!(!torn(TD3, 1, 30, ('1', 'B')), "optional data");
+    assert!(!torn(TD1, 1, 15, ('U', 'V')), "nationality");
+}
+
+#[test]
+fn an_inserted_character_is_neither_accepted_nor_confirmable() {
+    // Two digits were read as one, and repeating it gives correct check digits.
+    let reading = repaired(&seen(&TD3.replace("7408122F", "740812F"), 0.995));
+    assert_eq!(reading.lines.join("|"), TD3);
+    assert!(reading.valid && !reading.accepted && !reading.confirmable);
+}
+
+#[test]
 fn other_text_is_no_zone() {
     for text in [
         "",

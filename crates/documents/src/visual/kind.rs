@@ -254,6 +254,7 @@ mod tests {
             },
             warnings: vec![],
             margin: None,
+            confirmable: false,
         }
     }
 
