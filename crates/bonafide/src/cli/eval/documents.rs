@@ -1,6 +1,7 @@
 //! `bonafide eval documents`: compares MRZ, PDF417 and AAMVA results with a folder's known answers.
 
 mod renderings;
+mod specimen_table;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use documents::aamva::parse_aamva;
 use serde_json::{Value, json};
 
 use self::renderings::Renderings;
+use self::specimen_table::{Row, rows};
 use super::figures::{Report, rounded, share};
 use super::files::{files_below, pictures_below};
 use crate::cli::engines::ModelsArg;
@@ -70,41 +72,6 @@ impl Documents {
         }
         Ok(report)
     }
-}
-
-/// An image and the MRZ printed in it.
-#[derive(Debug, PartialEq)]
-struct Row {
-    file: String,
-    lines: Vec<String>,
-    valid: bool,
-}
-
-fn rows(table: &str) -> anyhow::Result<Vec<Row>> {
-    let mut lines = table.lines();
-    let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
-    let column = |name: &str| {
-        let found = header.iter().position(|column| *column == name);
-        found.ok_or_else(|| Unusable(format!("the first line has no column `{name}`")))
-    };
-    let (file, expected, digits) = (column("file")?, column("expected")?, column("check_digits")?);
-    lines
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| {
-            let cells: Vec<&str> = line.split('\t').collect();
-            let cell = |at: usize| {
-                cells
-                    .get(at)
-                    .copied()
-                    .ok_or_else(|| Unusable(format!("too few columns: {line}")))
-            };
-            Ok(Row {
-                file: cell(file)?.to_owned(),
-                lines: cell(expected)?.split('|').map(str::to_owned).collect(),
-                valid: cell(digits)?.starts_with("all valid"),
-            })
-        })
-        .collect()
 }
 
 fn mrz(rows: &[Row], read: impl Fn(&str) -> anyhow::Result<Value>) -> anyhow::Result<Value> {
@@ -213,27 +180,6 @@ mod tests {
 
     const TABLE: &str = "file\tlicence\texpected\tcheck_digits\n\
                          a.png\tx\tA<|B<\tall valid\nb.png\tx\tC<\tall valid (old layout)\nc.png\tx\tD<\tBAD: dob\n\n";
-
-    #[test]
-    fn the_table_is_read_by_its_header() {
-        let rows = rows(TABLE).unwrap();
-        assert_eq!(rows.len(), 3);
-        assert_eq!(
-            (rows[0].lines.as_slice(), rows[0].valid),
-            (["A<".to_owned(), "B<".to_owned()].as_slice(), true)
-        );
-        assert!(!rows[2].valid);
-        for (table, text) in [
-            ("", "`file`"),
-            ("file\texpected\n", "`check_digits`"),
-            ("file\texpected\tcheck_digits\na\n", "too few"),
-        ] {
-            assert!(
-                super::rows(table).unwrap_err().to_string().contains(text),
-                "{table}"
-            );
-        }
-    }
 
     #[test]
     fn readings_are_counted_against_what_is_printed() {

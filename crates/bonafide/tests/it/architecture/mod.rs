@@ -13,7 +13,7 @@ use self::imports::{circles, sources};
 const FLOORS: &[&[&str]] = &[
     &["reference", "resampling", "sealing", "sandbox", "faults"],
     &["imaging", "inference", "chain"],
-    &["documents", "faces", "sanctions", "chain-sources"],
+    &["documents", "faces", "sanctions", "chain-sources", "phone-camera"],
     &["engine-process", "films", "verification", "store"],
     &["node"],
     &["service"],

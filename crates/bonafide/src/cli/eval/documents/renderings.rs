@@ -17,7 +17,7 @@ use phone_camera::{Condition, FlatDocument, photograph};
 use serde_json::{Value, json};
 use service::comparison;
 
-use super::Row;
+use super::specimen_table::Row;
 use crate::cli::errors::Unusable;
 use crate::cli::eval::figures::{Report, interval, rounded, share, upper_limit};
 

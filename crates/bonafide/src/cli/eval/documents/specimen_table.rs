@@ -1,0 +1,71 @@
+//! `mrz.tsv`: which zone is printed in each picture of a folder.
+
+use crate::cli::errors::Unusable;
+
+/// A picture and the zone printed in it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Row {
+    /// Its file in the folder `mrz`.
+    pub(super) file: String,
+    /// The zone's lines as printed.
+    pub(super) lines: Vec<String>,
+    /// Whether the printed check digits are correct.
+    pub(super) valid: bool,
+}
+
+/// The rows of `mrz.tsv`.
+pub(super) fn rows(table: &str) -> anyhow::Result<Vec<Row>> {
+    let mut lines = table.lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
+    let column = |name: &str| {
+        let found = header.iter().position(|column| *column == name);
+        found.ok_or_else(|| Unusable(format!("the first line has no column `{name}`")))
+    };
+    let (file, expected, digits) = (column("file")?, column("expected")?, column("check_digits")?);
+    lines
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            let cells: Vec<&str> = line.split('\t').collect();
+            let cell = |at: usize| {
+                cells
+                    .get(at)
+                    .copied()
+                    .ok_or_else(|| Unusable(format!("too few columns: {line}")))
+            };
+            Ok(Row {
+                file: cell(file)?.to_owned(),
+                lines: cell(expected)?.split('|').map(str::to_owned).collect(),
+                valid: cell(digits)?.starts_with("all valid"),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "file\tlicence\texpected\tcheck_digits\n\
+                         a.png\tx\tA<|B<\tall valid\nb.png\tx\tC<\tall valid (old layout)\nc.png\tx\tD<\tBAD: dob\n\n";
+
+    #[test]
+    fn the_table_is_read_by_its_header() {
+        let rows = rows(TABLE).unwrap();
+        assert_eq!(rows.len(), 3);
+        assert_eq!(
+            (rows[0].lines.as_slice(), rows[0].valid),
+            (["A<".to_owned(), "B<".to_owned()].as_slice(), true)
+        );
+        assert!(!rows[2].valid);
+        for (table, text) in [
+            ("", "`file`"),
+            ("file\texpected\n", "`check_digits`"),
+            ("file\texpected\tcheck_digits\na\n", "too few"),
+        ] {
+            assert!(
+                super::rows(table).unwrap_err().to_string().contains(text),
+                "{table}"
+            );
+        }
+    }
+}
