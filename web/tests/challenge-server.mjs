@@ -72,40 +72,50 @@ export async function mockChallenge(page, wanted) {
     before.bytes = Buffer.alloc(0);
     return route.fulfill({ json: complete(answer) });
   });
+  /** Takes a body of frames, and returns what answers it. @param {import("playwright-core").Route} route */
+  async function taken(route) {
+    const request = route.request();
+    assert.equal(request.headers()["content-type"], "application/octet-stream");
+    assert.match(request.headers()["authorization"] ?? "", /^Bearer ./);
+    const bytes = request.postDataBuffer() ?? Buffer.alloc(0);
+    if (bytes.equals(before.bytes)) return () => route.fulfill({ json: before.body });
+    const body = readBody(bytes);
+    assert.equal(body.nonce, nonce.toString("base64url"));
+    assert.ok(body.frames.length >= 1 && body.frames.length <= 30);
+    for (const frame of body.frames) {
+      const { number, captured, instruction, jpeg } = frame;
+      assert.equal(number, next++);
+      assert.ok(jpeg.length <= 15_000, `${jpeg.length} bytes`);
+      const head = Buffer.alloc(12);
+      head.writeUInt32BE(number, 0);
+      head.writeUInt32BE(captured, 4);
+      head.writeUInt16BE(instruction, 8);
+      head.writeUInt16BE(jpeg.length, 10);
+      chain = sha256(chain, head, jpeg);
+      all.set(number, frame);
+    }
+    assert.deepEqual(body.chain, chain);
+    const answer = await wanted.frames({ frames: body.frames, all: [...all.values()], count: count++ });
+    if (answer === "cut") {
+      before = { bytes, body: complete(step(body.frames.at(-1)?.instruction ?? 0, "look")) };
+      return () => route.abort();
+    }
+    if (typeof answer === "number") return () => route.fulfill({ status: answer, json: { error: "challenge_out_of_step", message: "" } });
+    const json = complete(answer);
+    return () => route.fulfill({ json });
+  }
+
   await page.route("**/v2/sdk/session/challenge/frames", async (route) => {
     assert.equal(++busy, 1, "two requests at once");
+    /** @type {() => Promise<void>} */
+    let reply;
     try {
-      const request = route.request();
-      assert.equal(request.headers()["content-type"], "application/octet-stream");
-      assert.match(request.headers()["authorization"] ?? "", /^Bearer ./);
-      const bytes = request.postDataBuffer() ?? Buffer.alloc(0);
-      if (bytes.equals(before.bytes)) return await route.fulfill({ json: before.body });
-      const body = readBody(bytes);
-      assert.equal(body.nonce, nonce.toString("base64url"));
-      assert.ok(body.frames.length >= 1 && body.frames.length <= 30);
-      for (const frame of body.frames) {
-        const { number, captured, instruction, jpeg } = frame;
-        assert.equal(number, next++);
-        assert.ok(jpeg.length <= 15_000, `${jpeg.length} bytes`);
-        const head = Buffer.alloc(12);
-        head.writeUInt32BE(number, 0);
-        head.writeUInt32BE(captured, 4);
-        head.writeUInt16BE(instruction, 8);
-        head.writeUInt16BE(jpeg.length, 10);
-        chain = sha256(chain, head, jpeg);
-        all.set(number, frame);
-      }
-      assert.deepEqual(body.chain, chain);
-      const answer = await wanted.frames({ frames: body.frames, all: [...all.values()], count: count++ });
-      if (answer === "cut") {
-        before = { bytes, body: complete(step(body.frames.at(-1)?.instruction ?? 0, "look")) };
-        return await route.abort();
-      }
-      if (typeof answer === "number") return await route.fulfill({ status: answer, json: { error: "challenge_out_of_step", message: "" } });
-      return await route.fulfill({ json: complete(answer) });
+      reply = await taken(route);
     } finally {
+      // Before the reply, because the page may send its next request before this side knows that the reply has arrived.
       busy -= 1;
     }
+    await reply();
   });
   return { opened, all };
 }
