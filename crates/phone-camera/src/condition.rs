@@ -1,7 +1,7 @@
 //! What a phone does to a document, as a list with names that reports and scripts rely on.
 
 /// One way in which a document is photographed. All but `SmallPrint` and the conditions about the document's share of
-/// the frame show the zone's capitals 24 pixels high.
+/// the frame begin with capitals of the zone 24 pixels high, before the document is tilted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Condition {
     /// From above, filling the frame.

@@ -2,7 +2,7 @@
 //!
 //! [`photograph`] takes a flat picture of a document whose machine-readable zone is known, and shows it under one
 //! [`Condition`]: turned, tilted, far away on a cluttered table, out of focus, shaken, under glare. The same picture,
-//! condition and seed give the same pixels on every machine.
+//! condition and seed give the same pixels on one machine.
 //!
 //! Never part of a verification: it measures and decides nothing, reads no file, and has no clock. Renders resemble
 //! photographs only in what each condition names; figures measured on them say nothing about lenses or prints.

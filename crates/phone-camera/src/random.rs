@@ -1,4 +1,4 @@
-//! A small generator of random numbers (SplitMix64), so that a seed gives the same picture on every machine and with
+//! A small generator of random numbers (SplitMix64), so that a seed draws the same numbers on every machine and with
 //! every version of a library. It is not for cryptography.
 
 /// A generator with a state of 64 bits.

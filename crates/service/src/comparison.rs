@@ -82,7 +82,7 @@ pub fn is_accepted(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
 /// Below this score (0–100) another source does not confirm a value.
 const SAME: f64 = 95.0;
 
-/// Whether a side's barcode or print has the same names and number as the MRZ, and contradicts nothing.
+/// Whether a side's barcode or print has names and a number that agree with those of the MRZ, and no other birth date.
 fn is_confirmed(mrz: &MrzReading, side: &DocumentReading) -> bool {
     let zone = SourceData::from(mrz);
     let claimed = SubmittedData {

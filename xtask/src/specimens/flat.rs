@@ -15,7 +15,7 @@ use super::documents::{self, PORTRAIT};
 use super::mrz;
 use super::person::Person;
 
-/// The most documents that are rendered: so many different holders there are.
+/// The most documents that are rendered. `further_person` has names for a few more.
 const MOST: usize = 400;
 
 /// Renders `count` documents into `out`: passports, larger ID cards and the backs of smaller ones in turn.

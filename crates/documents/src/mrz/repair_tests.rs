@@ -118,7 +118,7 @@ fn the_print_can_confirm_names_and_number_and_nothing_else() {
         assert!(reading.valid && !reading.accepted, "{line} {column}");
         reading.confirmable
     };
-    // B and L in the number are equal modulo ten, as are the letters of each pair below.
+    // No check digit covers names, sex and nationality; those of each other pair are equal modulo ten.
     assert!(torn(TD3, 0, 5, ('E', 'F')), "surname");
     assert!(torn(TD3, 1, 0, ('L', 'B')), "number");
     assert!(!torn(TD3, 1, 20, ('F', 'M')), "sex");
