@@ -46,9 +46,9 @@ enum Task {
         /// The folder for the documents.
         #[arg(long)]
         out: PathBuf,
-        /// How many, at most 400.
-        #[arg(long, default_value_t = 60)]
-        count: usize,
+        /// How many, at most 999.
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=999))]
+        count: u64,
         /// Another number gives other holders.
         #[arg(long, default_value_t = 1)]
         seed: u64,

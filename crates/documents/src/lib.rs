@@ -4,6 +4,7 @@
 //! - [`locate`], [`ocr`] and [`barcode`] turn a picture into lines of text and barcode payloads.
 //! - [`mrz`] and [`aamva`] parse those into fields.
 //! - [`compare`] compares fields with the data that a person submitted.
+//! - [`confirmation`] proves an uncertain zone by equal data elsewhere on the document.
 //! - [`read`] runs all stages.
 //!
 //! This crate never decides whether a person passes; the crate `verification` does.
@@ -12,6 +13,7 @@ pub mod aamva;
 pub mod barcode;
 mod batch;
 pub mod compare;
+pub mod confirmation;
 mod fields;
 pub mod locate;
 pub mod mrz;

@@ -125,23 +125,24 @@ impl DocumentEngine {
         };
         clock.lap("recognise");
 
-        let mut mrz = zone::read(&self.ocr, &page, locate::mrz_rows(&lines))?;
-        if hints.expect_mrz && !mrz.as_ref().is_some_and(|mrz| mrz.valid) {
-            let across = zone::read(
-                &self.ocr,
-                &page,
-                self.find_crosswise_mrz_rows(&page, turn, &regions, size)?,
-            )?;
+        let mut zone = zone::read(&self.ocr, &page, locate::mrz_rows(&lines))?;
+        if hints.expect_mrz && !zone.as_ref().is_some_and(|zone| zone.mrz.valid) {
+            let rows = self.find_crosswise_mrz_rows(&page, turn, &regions, size)?;
+            let across = zone::read(&self.ocr, &page, rows)?;
             if across
                 .as_ref()
-                .is_some_and(|across| across.valid || mrz.is_none())
+                .is_some_and(|across| across.mrz.valid || zone.is_none())
             {
-                mrz = across;
+                zone = across;
             }
         }
-        if let Some(mrz) = &mut mrz {
-            zone::confirm_by_visual_zone(mrz, &lines);
+        if let Some(zone) = &mut zone {
+            zone.confirm_by_print(&lines);
         }
+        let printed: Vec<&Line> = match &zone {
+            Some(zone) => zone.others(&lines),
+            None => lines.iter().collect(),
+        };
         clock.lap("mrz");
 
         let barcodes = if may_carry_barcode(hints) {
@@ -156,12 +157,12 @@ impl DocumentEngine {
         clock.lap("barcodes");
 
         let mut reading = DocumentReading {
-            mrz,
+            mrz: zone.map(|zone| zone.mrz),
             barcodes,
             ..DocumentReading::default()
         };
         let visual = visual::read(
-            &lines,
+            &printed,
             reading.mrz.as_ref(),
             reading.aamva(),
             !reading.barcodes.is_empty(),

@@ -324,7 +324,7 @@ pub struct MrzReading {
     pub failed_checks: Vec<MrzCheck>,
     /// The zone's parts.
     pub fields: MrzFields,
-    /// Unusual properties. Each one except truncation also prevents `accepted`.
+    /// Unusual properties. Each one that is not [harmless](MrzWarning::is_harmless) also prevents `accepted`.
     pub warnings: Vec<MrzWarning>,
     /// How much likelier, in nats, these lines are than the next reading that the grammar allows. `None` if
     /// the lines were given as text or no other reading was possible.
@@ -357,6 +357,19 @@ pub enum MrzWarning {
     NameMayBeTruncated,
     /// The picture allows more than one likely reading.
     UncertainReading,
+}
+
+impl MrzWarning {
+    /// Whether a zone with it can be accepted. Many long names are truncated; every other warning suggests a misreading
+    /// or an unusual document.
+    pub fn is_harmless(self) -> bool {
+        self == Self::NameMayBeTruncated
+    }
+
+    /// Whether another source of the document can prove a reading with it.
+    pub fn leaves_open(self) -> bool {
+        self.is_harmless() || self == Self::UncertainReading
+    }
 }
 
 /// The parts of a machine-readable zone, without fillers: `<` inside a name becomes a space, trailing ones

@@ -7,11 +7,9 @@
 //!
 //! This module never repairs characters; only `mrz` does.
 
-use std::collections::HashSet;
-
 use imaging::{Picture, Point};
-use reference::icao;
 
+use crate::confirmation;
 use crate::locate::{Line, Row, mrz_likeness};
 use crate::mrz;
 use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOL_COUNT, SYMBOLS};
@@ -26,6 +24,8 @@ const SQUEEZE: f32 = 0.8;
 const VIEWS: [View; 3] = [View::Colour, View::Ink, View::SoftInk];
 /// Characters with a lower probability are no candidates for `mrz::repair`.
 const MIN_CANDIDATE_PROBABILITY: f32 = 1e-3;
+/// Below this probability that there is any character at a place, the character is unseen.
+const MIN_SEEN: f32 = 0.5;
 /// If a character is farther than this from its place, in character pitches, the reading is uncertain.
 const MISFIT: f32 = 0.9;
 /// A view's weight falls by the factor e for each this many nats by which it is less clear than the clearest
@@ -44,7 +44,7 @@ const ROW_DISTANCE: f32 = 2.5;
 ///
 /// # Errors
 /// Fails when a model does not run.
-pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Option<MrzReading>, OcrError> {
+pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Option<ZoneReading>, OcrError> {
     if rows.is_empty() {
         return Ok(None);
     }
@@ -57,45 +57,49 @@ pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Optio
             best = better(best, read_in_views(ocr, picture, &mut rows)?);
         }
     }
-    Ok(best.map(Candidate::into_reading))
+    let rows = rows.iter().map(|row| row.quad).collect();
+    Ok(best.map(|best| ZoneReading {
+        mrz: best.into_reading(),
+        rows,
+    }))
 }
 
-/// Accepts a reading of which only the names or the number are uncertain, if the visual zone agrees: the surname, every
-/// given name and the document number must be printed outside the machine-readable zone.
-pub(crate) fn confirm_by_visual_zone(mrz: &mut MrzReading, lines: &[Line]) {
-    let open = mrz.valid && !mrz.accepted && mrz.confirmable;
-    let harmless =
-        |w: &MrzWarning| matches!(w, MrzWarning::UncertainReading | MrzWarning::NameMayBeTruncated);
-    if !open || !mrz.warnings.iter().all(harmless) {
-        return;
-    }
-    let printed: Vec<&str> = lines
-        .iter()
-        .map(|line| line.read.text.as_str())
-        .filter(|t| !t.contains('<') && mrz_likeness(t) < 0.6)
-        .collect();
-    let words: HashSet<String> = printed
-        .iter()
-        .flat_map(|text| {
-            let letters = icao::transliterate(text);
-            letters.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+/// A zone and the place of its rows.
+pub(crate) struct ZoneReading {
+    pub(crate) mrz: MrzReading,
+    /// Every row that may belong to the zone.
+    rows: Vec<Quad>,
+}
+
+impl ZoneReading {
+    /// Whether the line is a piece of the zone, or may be one.
+    fn includes(&self, line: &Line) -> bool {
+        let centre = line.quad.centre();
+        self.rows.iter().any(|row| {
+            let (middle, along, height) = (row.centre(), row.along(), row.height());
+            let (x, y) = (centre.x - middle.x, centre.y - middle.y);
+            let (ahead, across) = (x * along.x + y * along.y, y * along.x - x * along.y);
+            ahead.abs() < row.length() / 2.0 + 2.0 * height && across.abs() < 0.8 * height
         })
-        .collect();
-    let joined = |text: &str| {
-        text.chars()
-            .filter(char::is_ascii_alphanumeric)
-            .collect::<String>()
-    };
-    let names = [mrz.fields.surname.as_str(), mrz.fields.given_names.as_str()];
-    let mut names = names.iter().flat_map(|name| name.split_whitespace()).peekable();
-    let number = &mrz.fields.document_number;
-    let confirmed = names.peek().is_some()
-        && names.all(|name| words.contains(name))
-        && number.len() >= 5
-        && printed.iter().any(|text| joined(text).contains(number));
-    if confirmed {
-        mrz.accepted = true;
-        mrz.warnings.retain(|w| *w != MrzWarning::UncertainReading);
+    }
+
+    /// The lines outside the zone, so that the zone never confirms itself.
+    pub(crate) fn others<'a>(&self, lines: &'a [Line]) -> Vec<&'a Line> {
+        lines.iter().filter(|line| !self.includes(line)).collect()
+    }
+
+    /// Accepts an uncertain reading if print outside the zone states its names and number.
+    pub(crate) fn confirm_by_print(&mut self, lines: &[Line]) {
+        let printed: Vec<&str> = self
+            .others(lines)
+            .into_iter()
+            .map(|line| line.read.text.as_str())
+            .filter(|text| !text.contains('<') && mrz_likeness(text) < 0.6)
+            .collect();
+        if !self.mrz.accepted && confirmation::by_print(&self.mrz, &printed) {
+            self.mrz.accepted = true;
+            self.mrz.warnings.retain(|w| *w != MrzWarning::UncertainReading);
+        }
     }
 }
 
@@ -121,14 +125,15 @@ impl ReadRow {
     }
 
     /// The row as exactly `length` characters: the mean of all views, weighted by each view's likelihood of
-    /// that length.
+    /// that length, with the misfit of the weightiest view.
     fn cells(&self, length: usize) -> Option<FixedLength> {
         let clearest = self.log_likelihood(length);
         let mut mean = FixedLength {
             cells: vec![[0.0; SYMBOL_COUNT]; length],
-            misfit: f32::MAX,
+            seen: vec![0.0; length],
+            misfit: 0.0,
         };
-        let mut total = 0.0;
+        let (mut total, mut heaviest) = (0.0, 0.0);
         for view in &self.views {
             let (Some(clarity), Some(line)) = (view.log_likelihood(length), view.fixed_length(length)) else {
                 continue;
@@ -138,7 +143,15 @@ impl ReadRow {
             for (sum, p) in mean.cells.iter_mut().flatten().zip(line.cells.iter().flatten()) {
                 *sum += weight * p;
             }
-            mean.misfit = mean.misfit.min(line.misfit);
+            for (sum, p) in mean.seen.iter_mut().zip(&line.seen) {
+                *sum += weight * p;
+            }
+            if weight > heaviest {
+                (heaviest, mean.misfit) = (weight, line.misfit);
+            }
+        }
+        for p in &mut mean.seen {
+            *p /= total;
         }
         for p in mean.cells.iter_mut().flatten() {
             *p /= total;
@@ -152,6 +165,8 @@ struct Candidate {
     mrz: MrzReading,
     log_likelihood: f64,
     misfit: f32,
+    /// Whether another attempt gave another valid reading.
+    is_disputed: bool,
 }
 
 impl Candidate {
@@ -162,8 +177,8 @@ impl Candidate {
 
     fn into_reading(self) -> MrzReading {
         let mut mrz = self.mrz;
-        if self.misfit > MISFIT {
-            // A character may be missing, and another one invented in its place.
+        // With a misfit, a character may be missing, and another one invented in its place.
+        if self.misfit > MISFIT || self.is_disputed {
             mrz.confirmable = false;
             if mrz.accepted {
                 mrz.accepted = false;
@@ -174,9 +189,15 @@ impl Candidate {
     }
 }
 
+/// The better of two readings of the same picture. If both are valid and differ, neither is proven.
 fn better(a: Option<Candidate>, b: Option<Candidate>) -> Option<Candidate> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(if b.rank() > a.rank() { b } else { a }),
+        (Some(a), Some(b)) => {
+            let is_disputed = a.mrz.valid && b.mrz.valid && a.mrz.lines != b.mrz.lines;
+            let (mut winner, loser) = if b.rank() > a.rank() { (b, a) } else { (a, b) };
+            winner.is_disputed |= is_disputed || loser.is_disputed;
+            Some(winner)
+        }
         (a, b) => a.or(b),
     }
 }
@@ -225,7 +246,7 @@ fn decode(rows: &[ReadRow]) -> Option<Candidate> {
         let misfit = lines.iter().map(|line| line.misfit).fold(0.0, f32::max);
         let lines: Vec<mrz::Line> = lines
             .iter()
-            .map(|line| line.cells.iter().map(to_cell).collect())
+            .map(|line| line.cells.iter().zip(&line.seen).map(to_cell).collect())
             .collect();
         if let Some(mrz) = mrz::repair(&lines) {
             best = better(
@@ -234,6 +255,7 @@ fn decode(rows: &[ReadRow]) -> Option<Candidate> {
                     mrz,
                     log_likelihood,
                     misfit,
+                    is_disputed: false,
                 }),
             );
         }
@@ -241,7 +263,7 @@ fn decode(rows: &[ReadRow]) -> Option<Candidate> {
     best
 }
 
-fn to_cell(cell: &Cell) -> mrz::Cell {
+fn to_cell((cell, &seen): (&Cell, &f32)) -> mrz::Cell {
     let candidates = SYMBOLS
         .iter()
         .zip(cell)
@@ -249,6 +271,7 @@ fn to_cell(cell: &Cell) -> mrz::Cell {
         .map(|(&symbol, p)| (symbol, p.ln()));
     mrz::Cell {
         candidates: candidates.collect(),
+        is_unseen: seen < MIN_SEEN,
     }
 }
 
@@ -312,32 +335,61 @@ mod tests {
         Line { quad, read }
     }
 
+    fn reading(lines: [&str; 2], log_likelihood: f64) -> Candidate {
+        Candidate {
+            mrz: mrz::parse(&lines).unwrap(),
+            log_likelihood,
+            misfit: 0.0,
+            is_disputed: false,
+        }
+    }
+
+    const NAMES: &str = "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<";
+    const DATA: &str = "L898902C36UTO7408122F1204159ZE184226B<<<<<10";
+
     #[test]
-    fn only_a_whole_agreement_confirms() {
-        let lines = [
-            "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
-            "L898902C36UTO7408122F1204159ZE184226B<<<<<10",
-        ];
-        let mut uncertain = mrz::parse(&lines).unwrap();
+    fn the_zone_does_not_confirm_itself() {
+        let mut uncertain = reading([NAMES, DATA], 0.0).mrz;
         uncertain.accepted = false;
         uncertain.confirmable = true;
         uncertain.warnings = vec![MrzWarning::UncertainReading];
-        let accepted = |mrz: &MrzReading, texts: &[&str]| {
-            let mut mrz = mrz.clone();
-            confirm_by_visual_zone(&mut mrz, &texts.iter().map(|t| line(t)).collect::<Vec<_>>());
-            mrz.accepted
+        // Pieces of the zone's rows, as a detector divides them; and the same texts as print above the zone.
+        let pieces = |y: f32| {
+            [
+                ("ERIKSSON", 120.0, y),
+                ("ANNA MARIA", 260.0, y),
+                ("L898902C3", 80.0, y + 40.0),
+            ]
+            .map(|(text, x, y)| {
+                let quad = Quad::around(Point::new(x, y), Point::new(1.0, 0.0), 90.0, 20.0);
+                Line { quad, ..line(text) }
+            })
         };
-        assert!(accepted(&uncertain, &["Eriksson", "Anna Maria", "No. L898902C3"]));
-        assert!(!accepted(
-            &uncertain,
-            &["Erikssdn", "Anna Maria", "No. L898902C3"]
-        ));
-        assert!(!accepted(&uncertain, &["Eriksson", "Anna Maria"]));
-        assert!(!accepted(&uncertain, &lines));
-        uncertain.confirmable = false;
-        assert!(!accepted(
-            &uncertain,
-            &["Eriksson", "Anna Maria", "No. L898902C3"]
-        ));
+        for (y, accepted) in [(500.0, false), (100.0, true)] {
+            let row = |y: f32| Quad::around(Point::new(300.0, y), Point::new(1.0, 0.0), 600.0, 22.0);
+            let mut zone = ZoneReading {
+                mrz: uncertain.clone(),
+                rows: vec![row(500.0), row(540.0)],
+            };
+            zone.confirm_by_print(&pieces(y));
+            assert_eq!(zone.mrz.accepted, accepted, "{y}");
+        }
+    }
+
+    #[test]
+    fn two_valid_readings_prove_neither() {
+        let same = better(
+            Some(reading([NAMES, DATA], -1.0)),
+            Some(reading([NAMES, DATA], -2.0)),
+        );
+        assert!(same.unwrap().into_reading().accepted);
+        let other = NAMES.replace("ANNA", "ANMA");
+        let attempts = [[NAMES, DATA], [&other, DATA], [NAMES, DATA]];
+        let best = attempts
+            .into_iter()
+            .fold(None, |best, lines| better(best, Some(reading(lines, -1.0))));
+        let mrz = best.unwrap().into_reading();
+        assert!(mrz.valid && !mrz.accepted && !mrz.confirmable);
+        assert!(mrz.warnings.contains(&MrzWarning::UncertainReading));
     }
 }

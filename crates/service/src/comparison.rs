@@ -2,6 +2,7 @@
 //! and to the rules' types.
 
 use documents::compare::{self, SourceData, SubmittedData};
+use documents::confirmation;
 use documents::reading::{DocumentReading, MrzReading, Source as ReadSource};
 use verification::evidence::{ComparedField, Comparison, Consistency, Source};
 use verification::submission::Submission;
@@ -72,38 +73,17 @@ pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
     }
 }
 
-/// Whether results may rely on an MRZ: it was read with enough margin, or another source of its document
-/// confirms it.
-/// `sides` are the readings of that document.
+/// Whether results may rely on an MRZ: it was read with enough margin, or another source of its document proves
+/// what is uncertain. `sides` are the readings of that document.
 pub fn is_accepted(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
-    mrz.valid && (mrz.accepted || (mrz.confirmable && sides.iter().any(|side| is_confirmed(mrz, side))))
+    mrz.valid && (mrz.accepted || sides.iter().any(|side| is_confirmed(mrz, side)))
 }
 
-/// Below this score (0–100) another source does not confirm a value.
-const SAME: f64 = 95.0;
-
-/// Whether a side's barcode or print has names and a number that agree with those of the MRZ, and no other birth date.
+/// Whether a side's barcode or print proves the MRZ.
 fn is_confirmed(mrz: &MrzReading, side: &DocumentReading) -> bool {
-    let zone = SourceData::from(mrz);
-    let claimed = SubmittedData {
-        first_name: zone.given_names,
-        last_name: zone.surname,
-        birth_date: zone.birth_date,
-        document_number: zone.document_number,
-        ..SubmittedData::default()
-    };
     let visual = SourceData::from_fields(&side.visual, ReadSource::Ocr);
-    let others = side.aamva().map(SourceData::from).into_iter().chain([visual]);
-    others.into_iter().any(|other| {
-        let results = compare::compare(&claimed, &[other]).field_results;
-        let agrees = |name: &str| {
-            let result = results.iter().find(|result| result.field == name);
-            result.is_some_and(|result| result.matches == Some(true) && result.score >= SAME)
-        };
-        let contradicted = results.iter().any(|result| result.matches == Some(false));
-        let named = agrees("firstName") && agrees("lastName");
-        !contradicted && named && agrees("documentNumber")
-    })
+    let mut others = side.aamva().map(SourceData::from).into_iter().chain([visual]);
+    others.any(|other| confirmation::by_source(mrz, &other))
 }
 
 /// The data of one source, and whether results may rely on it.

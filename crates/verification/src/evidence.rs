@@ -106,7 +106,7 @@ pub struct MrzRead {
     /// Every check digit is correct.
     pub valid: bool,
     /// The rules may rely on the reading: the picture shows it clearly, or another source of the document
-    /// confirms it.
+    /// states the same names and number, if only those are uncertain.
     pub accepted: bool,
     /// The data of the zone. The issuer is the code as printed (`D`).
     pub data: DocumentData,

@@ -13,7 +13,7 @@ use crate::codes::Code;
 pub enum Hold {
     /// The submitted name clearly differs from a document's, and the Flow does not require the comparison.
     NameMismatch,
-    /// The MRZ reading is uncertain, and neither the barcode nor the visual zone confirms it.
+    /// The MRZ reading is uncertain, and neither the barcode nor the visual zone proves it.
     UncertainReading,
     /// The selfie is a copy of the document's portrait, or a still shown as video.
     Copy,

@@ -40,6 +40,39 @@ const TD1: Format = Format {
 /// The width and height of the portrait in every layout, in pixels.
 pub(crate) const PORTRAIT: [u32; 2] = [350, 450];
 
+/// The zone has ten characters and four lines per inch (ICAO 9303-3 §4.2). OCR-B's capitals are 2.4 mm high.
+const PITCH: f32 = 2.54;
+const LINE: f32 = 6.35;
+const CAPITAL: f32 = 2.4;
+/// The first baseline of the zone in each layout, in millimetres.
+const PASSPORT_ZONE: f32 = 74.2;
+const LARGE_ID_ZONE: f32 = 60.2;
+const SMALL_ID_ZONE: f32 = 37.8;
+
+fn left_of_zone(width: f32, lines: &[String]) -> f32 {
+    let longest = lines.iter().map(String::len).max().unwrap_or(0);
+    ((width - longest as f32 * PITCH) / 2.0).max(1.5)
+}
+
+/// The box around the zone of a passport, a large ID card, or the back of a small one, by the number of its lines and
+/// their length: left, top, width and height in pixels of the flat picture.
+pub(crate) fn box_of_zone(lines: &[String]) -> [f32; 4] {
+    let length = lines.first().map_or(0, String::len);
+    let (format, baseline) = match (lines.len(), length) {
+        (2, 44) => (&TD3, PASSPORT_ZONE),
+        (2, _) => (&TD2, LARGE_ID_ZONE),
+        _ => (&TD1, SMALL_ID_ZONE),
+    };
+    let below_first = lines.len().saturating_sub(1) as f32 * LINE;
+    [
+        left_of_zone(format.width, lines),
+        baseline - CAPITAL,
+        length as f32 * PITCH,
+        CAPITAL + below_first,
+    ]
+    .map(|millimetres| millimetres * format.scale)
+}
+
 /// A sheet under construction; coordinates are millimetres.
 struct Sheet<'a> {
     canvas: Canvas,
@@ -124,13 +157,9 @@ impl<'a> Sheet<'a> {
         self.canvas.paste(x as u32, y as u32, portrait);
     }
 
-    /// Draws the machine-readable zone with its first baseline at `y`: four lines and ten characters per
-    /// inch.
+    /// Draws the machine-readable zone with its first baseline at `y`.
     fn mrz(&mut self, y: f32, lines: &[String]) {
-        const PITCH: f32 = 2.54;
-        const LINE: f32 = 6.35;
-        let longest = lines.iter().map(String::len).max().unwrap_or(0);
-        let left = ((self.width - longest as f32 * PITCH) / 2.0).max(1.5);
+        let left = left_of_zone(self.width, lines);
         let at = |millimetres: f32| (millimetres * self.scale) as i32;
         let (top, height) = (at(y - 5.0), at(LINE * lines.len() as f32 + 5.0));
         self.canvas
@@ -180,7 +209,7 @@ pub(crate) fn passport(
     sheet.field(left, 55.5, "Date of issue", &printed.issued.printed());
     sheet.field(right, 55.5, "Date of expiry", &printed.expires.printed());
     if let Some(lines) = mrz {
-        sheet.mrz(74.2, lines);
+        sheet.mrz(PASSPORT_ZONE, lines);
     }
     sheet.finish()
 }
@@ -204,7 +233,7 @@ pub(crate) fn large_id_front(fonts: &Fonts, printed: &Person, mrz: &[String], po
     sheet.field(right, 35.0, "Nationality", "UTOPIAN");
     sheet.field(left, 43.0, "Date of issue", &printed.issued.printed());
     sheet.field(right, 43.0, "Date of expiry", &printed.expires.printed());
-    sheet.mrz(60.2, mrz);
+    sheet.mrz(LARGE_ID_ZONE, mrz);
     sheet.finish()
 }
 
@@ -262,7 +291,7 @@ pub(crate) fn small_id_back(fonts: &Fonts, title: &str, mrz: &[String]) -> Pictu
     );
     sheet.field(6.0, 11.0, "Address", "7 HARBOUR LANE, AMAUROTE");
     sheet.field(6.0, 19.5, "Issuing authority", "REGISTRY OF AMAUROTE");
-    sheet.mrz(37.8, mrz);
+    sheet.mrz(SMALL_ID_ZONE, mrz);
     sheet.finish()
 }
 

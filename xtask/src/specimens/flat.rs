@@ -5,28 +5,24 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use imaging::Picture;
 
 use super::camera::Random;
 use super::canvas::Fonts;
-use super::cast::{day, further_person};
+use super::cast::day;
 use super::documents::{self, PORTRAIT};
 use super::mrz;
 use super::person::Person;
 
-/// The most documents that are rendered. `further_person` has names for a few more.
-const MOST: usize = 400;
-
 /// Renders `count` documents into `out`: passports, larger ID cards and the backs of smaller ones in turn.
-pub(crate) fn run(count: usize, seed: u64, out: &Path) -> Result<()> {
-    ensure!(count <= MOST, "--count: at most {MOST}");
+pub(crate) fn run(count: u64, seed: u64, out: &Path) -> Result<()> {
     let fonts = Fonts::load()?;
     let pictures = out.join("mrz");
     fs::create_dir_all(&pictures).with_context(|| format!("creating {}", pictures.display()))?;
     let [width, height] = PORTRAIT;
     let portrait = Picture::filled(width, height, [206, 206, 210]);
-    let mut table = String::from("file\texpected\tcheck_digits\n");
+    let mut table = String::from("file\texpected\tcheck_digits\tzone\n");
     for number in 0..count {
         let holder = holder(number, seed);
         let (kind, lines, picture) = match number % 3 {
@@ -49,22 +45,45 @@ pub(crate) fn run(count: usize, seed: u64, out: &Path) -> Result<()> {
         let file = format!("{number:03}-{kind}.png");
         let bytes = imaging::encode_png(&picture).context("encoding a PNG")?;
         fs::write(pictures.join(&file), bytes)?;
-        table += &format!("{file}\t{}\tall valid\n", lines.join("|"));
+        let zone = documents::box_of_zone(&lines)
+            .map(|pixels| format!("{pixels:.0}"))
+            .join(",");
+        table += &format!("{file}\t{}\tall valid\t{zone}\n", lines.join("|"));
     }
     fs::write(out.join("mrz.tsv"), table)?;
     eprintln!("specimens: {count} flat documents in {}", out.display());
     Ok(())
 }
 
-/// A holder whose number, dates and sex are drawn at random.
-fn holder(number: usize, seed: u64) -> Person {
+/// A holder whose names, number, dates and sex are drawn at random.
+fn holder(number: u64, seed: u64) -> Person {
     const CHARACTERS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
+    const SYLLABLES: [&str; 28] = [
+        "AN", "BER", "CHO", "DU", "EK", "FLO", "GI", "HUY", "IV", "JO", "KAR", "LUM", "MI", "NOV", "OS",
+        "PE", "QUI", "RAS", "SZA", "TEO", "UL", "VEX", "WIN", "XA", "YL", "ZO", "MM", "LL",
+    ];
+    let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(number));
     let mut below = |limit: usize| ((random.within(0.5) + 0.5) * limit as f32) as usize % limit;
-    // Letters and digits stand in any order, as in the numbers of many states.
-    let document: String = (0..9)
-        .map(|_| char::from(CHARACTERS[below(CHARACTERS.len())]))
+    // Letters and digits stand in any order, as in the numbers of many states; others print digits only, or fewer.
+    let characters = if below(3) == 0 {
+        &CHARACTERS[..10]
+    } else {
+        CHARACTERS
+    };
+    let document: String = (0..6 + below(4))
+        .map(|_| char::from(characters[below(characters.len())]))
         .collect();
+    let mut name = |most: usize| {
+        let words: Vec<String> = (0..1 + below(most))
+            .map(|_| {
+                (0..1 + below(3))
+                    .map(|_| SYLLABLES[below(SYLLABLES.len())])
+                    .collect()
+            })
+            .collect();
+        words.join(" ")
+    };
+    let (surname, given) = (name(2), name(2));
     let mut date = |first: u16, years: usize| {
         day(
             first + below(years) as u16,
@@ -74,13 +93,14 @@ fn holder(number: usize, seed: u64) -> Person {
     };
     let (born, issued, expires) = (date(1940, 60), date(2018, 6), date(2027, 8));
     Person {
-        // A program for one run needs no owner for its few hundred numbers.
+        // A program for one run needs no owner for its few hundred names and numbers.
+        surname: surname.leak(),
+        given: given.leak(),
         number: document.leak(),
         born,
         issued,
         expires,
         sex: ['M', 'F'][below(2)],
-        ..further_person(number)
     }
 }
 

@@ -11,6 +11,9 @@ pub struct Cell {
     /// Possible characters with natural-log probabilities, in any order. Characters outside the MRZ alphabet
     /// are ignored.
     pub candidates: Vec<(char, f32)>,
+    /// Whether recognition saw no character here. Such a cell exists only because a line has a fixed number of
+    /// characters: glare may cover the character, or recognition may have lost a filler.
+    pub is_unseen: bool,
 }
 
 /// The cells of one line, left to right. `repair` corrects missing and surplus cells in a run of fillers.
@@ -27,6 +30,7 @@ pub fn cells(text: &str, confidences: &[f32]) -> Line {
         let mut push = |c: char, p: f32| {
             line.push(Cell {
                 candidates: vec![(c, p.ln())],
+                is_unseen: false,
             });
         };
         match c {
@@ -156,6 +160,7 @@ mod tests {
     fn softening_adds_doubts_and_keeps_the_order() {
         let cell = Cell {
             candidates: vec![('O', 0.0), ('é', 0.0), ('7', f32::NAN)],
+            ..Cell::default()
         };
         let mixed = cell.with_confusions();
         assert_eq!(mixed[0].0, 'O');
@@ -165,6 +170,7 @@ mod tests {
         assert_eq!(Cell::default().with_confusions(), []);
         let much = Cell {
             candidates: vec![('A', 5.0), ('B', f32::INFINITY)],
+            ..Cell::default()
         };
         assert!(much.with_confusions().iter().all(|(_, p)| *p <= 0.001));
     }

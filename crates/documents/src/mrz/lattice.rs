@@ -37,7 +37,8 @@ pub(super) struct CandidateString {
     pub(super) lines: Vec<Vec<char>>,
     /// The log probability minus all costs.
     pub(super) score: f32,
-    /// Whether a character has no cell or a cell no character, other than a filler in a run of fillers.
+    /// Whether a character has no cell or a cell no character, other than fillers in the runs of a line whose cells
+    /// were miscounted.
     pub(super) guessed: bool,
 }
 
@@ -320,7 +321,7 @@ impl Search {
                     let skipped = Path {
                         score: path.score - cost,
                         in_filler_gap: run,
-                        guessed: path.guessed || !run,
+                        guessed: path.guessed || !run || !self.miscounted,
                         ..path
                     };
                     layer.offer((used + 1) * SUMS + sums, skipped);
@@ -368,6 +369,8 @@ impl Search {
             let filled = Path {
                 score: path.score - cost,
                 in_filler_gap: true,
+                // A line with enough cells lost a character here, or has one too many elsewhere.
+                guessed: path.guessed || !self.miscounted,
                 ..path
             };
             self.emit(next, position, column, '<', (used, sums), filled);

@@ -102,7 +102,7 @@ pub(super) fn read(layout: &Layout, lines: &[Vec<char>], today: Date) -> MrzRead
         format: layout.format,
         lines: lines.iter().map(|line| line.iter().collect()).collect(),
         valid,
-        accepted: valid && warnings.iter().all(|&w| w == MrzWarning::NameMayBeTruncated),
+        accepted: valid && warnings.iter().all(|w| w.is_harmless()),
         failed_checks,
         fields,
         warnings,

@@ -43,30 +43,33 @@ pub fn repair(lines: &[Line]) -> Option<MrzReading> {
 
 /// Repairs as [`repair`] does, with a given date as today.
 pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
-    let lines: Vec<Vec<Candidates>> = lines
+    let (seen, lines): (Vec<Vec<bool>>, Vec<Vec<Candidates>>) = lines
         .iter()
         .take(4)
         .map(|line| {
             line.iter()
                 .take(64)
-                .map(super::Cell::with_confusions)
-                .filter(|c| !c.is_empty())
-                .collect()
+                .map(|cell| (!cell.is_unseen, cell.with_confusions()))
+                .filter(|(_, candidates)| !candidates.is_empty())
+                .unzip()
         })
-        .collect();
+        .unzip();
     let mut valid: Vec<ScoredReading> = Vec::new();
+    let mut left_out: Vec<f32> = Vec::new();
     let mut printed: Option<ScoredReading> = None;
     for layout in layouts(&lines) {
         for rest in long_numbers(layout, &lines) {
-            let strings = search(layout, rest, &lines, true).into_iter();
-            valid.extend(
-                strings
-                    .map(|s| ScoredReading::new(layout, s, rest, today))
-                    .filter(|r| r.mrz.valid),
-            );
+            let found: Vec<ScoredReading> = search(layout, rest, &lines, true)
+                .into_iter()
+                .map(|string| ScoredReading::new(layout, string, rest, today, &seen))
+                .collect();
+            if found.len() == PATHS_PER_STATE {
+                left_out.extend(found.iter().map(|r| r.score).reduce(f32::min));
+            }
+            valid.extend(found.into_iter().filter(|r| r.mrz.valid));
         }
         if let Some(string) = search(layout, 0, &lines, false).into_iter().next() {
-            let reading = ScoredReading::new(layout, string, 0, today);
+            let reading = ScoredReading::new(layout, string, 0, today, &seen);
             if printed.as_ref().is_none_or(|p| p.score < reading.score) {
                 printed = Some(reading);
             }
@@ -78,7 +81,7 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
         return None;
     }
     valid.sort_by(|a, b| b.score.total_cmp(&a.score));
-    Some(decide(valid, printed))
+    Some(decide(valid, printed, &left_out))
 }
 
 /// A string as a reading, with its score.
@@ -89,7 +92,7 @@ struct ScoredReading {
 }
 
 impl ScoredReading {
-    fn new(layout: &Layout, found: CandidateString, rest: usize, today: Date) -> Self {
+    fn new(layout: &Layout, found: CandidateString, rest: usize, today: Date, seen: &[Vec<bool>]) -> Self {
         let mrz = read(layout, &found.lines, today);
         let odd = |w: &MrzWarning| {
             if *w == MrzWarning::NameMayBeTruncated {
@@ -102,7 +105,12 @@ impl ScoredReading {
         let long = if rest > 0 { LONG_NUMBER } else { 0.0 };
         Self {
             score: found.score + prior + long,
-            guessed: found.guessed,
+            guessed: found.guessed
+                || found
+                    .lines
+                    .iter()
+                    .zip(seen)
+                    .any(|(line, seen)| has_unseen(line, seen)),
             mrz,
         }
     }
@@ -117,8 +125,29 @@ impl ScoredReading {
     }
 }
 
-/// Chooses between the best valid string and the string as read. `valid` is sorted, best first.
-fn decide(valid: Vec<ScoredReading>, printed: ScoredReading) -> MrzReading {
+/// Whether a character stands where recognition saw none, other than a filler among fillers that it saw.
+///
+/// A filler at the end of a run may be a covered letter, so an unseen one is innocent only between seen fillers, or
+/// between seen fillers and the end of the line. `seen` has one value per cell; if cells are missing or surplus, the
+/// search marks the string itself.
+fn has_unseen(line: &[char], seen: &[bool]) -> bool {
+    if line.len() != seen.len() {
+        return false;
+    }
+    let is_seen_filler = |at: &usize| line[*at] == '<' && seen[*at];
+    let innocent = |at: usize| {
+        let in_run = |at: &usize| line[*at] == '<';
+        let before = (0..at).rev().take_while(in_run).any(|at| is_seen_filler(&at));
+        let mut rest = (at..line.len()).take_while(in_run);
+        let reaches_end = line[at..].iter().all(|&c| c == '<');
+        line[at] == '<' && before && (reaches_end || rest.any(|at| is_seen_filler(&at)))
+    };
+    (0..line.len()).any(|at| !seen[at] && !innocent(at))
+}
+
+/// Chooses between the best valid string and the string as read. `valid` is sorted, best first; `left_out` has the
+/// scores of the worst strings of searches that may have found more.
+fn decide(valid: Vec<ScoredReading>, printed: ScoredReading, left_out: &[f32]) -> MrzReading {
     let Some((best, others)) = valid.split_first() else {
         return unproven(printed.mrz, None, false);
     };
@@ -126,17 +155,29 @@ fn decide(valid: Vec<ScoredReading>, printed: ScoredReading) -> MrzReading {
         .iter()
         .filter(|other| other.mrz.lines != best.mrz.lines)
         .collect();
+    // What no string of the search can exclude: a misprint, and the strings that the search left out. As many as it
+    // returned may be almost as likely as the last of those.
     let misprint = (!printed.mrz.valid).then_some(printed.score + PRINTED_WRONG);
-    let all: Vec<f32> = others.iter().map(|other| other.score).chain(misprint).collect();
-    let margin = best.score - log_sum(&all);
+    let left_out = left_out.iter().map(|score| score + (PATHS_PER_STATE as f32).ln());
+    let always: Vec<f32> = misprint.into_iter().chain(left_out).collect();
+    let margin_over = |is_rival: &dyn Fn(&ScoredReading) -> bool| {
+        let rivals = others
+            .iter()
+            .filter(|other| is_rival(other))
+            .map(|other| other.score);
+        best.score - log_sum(&rivals.chain(always.iter().copied()).collect::<Vec<f32>>())
+    };
+    let margin = margin_over(&|_| true);
     if margin < MIN_REPORT_MARGIN && best.mrz.lines != printed.mrz.lines {
         return unproven(printed.mrz, None, false);
     }
-    let confirmable = !best.guessed && margin_beside_print(best, &others, &printed) >= MIN_ACCEPT_MARGIN;
+    let is_proven = |margin: f32| !best.guessed && margin >= MIN_ACCEPT_MARGIN;
+    // Other print decides between readings whose names or numbers differ, so only the others count.
+    let confirmable = best.mrz.accepted && is_proven(margin_over(&|other| best.is_named_as(other)));
+    let is_certain = is_proven(margin);
     let margin = margin.is_finite().then_some(margin);
-    let accepted = !best.guessed && margin.is_none_or(|margin| margin >= MIN_ACCEPT_MARGIN);
     let best = best.mrz.clone();
-    if accepted {
+    if is_certain {
         MrzReading {
             margin,
             confirmable,
@@ -145,27 +186,6 @@ fn decide(valid: Vec<ScoredReading>, printed: ScoredReading) -> MrzReading {
     } else {
         unproven(best, margin, confirmable)
     }
-}
-
-/// The margin of the best reading over those with the same names and number: what the print cannot decide.
-///
-/// The search returns only the likeliest strings. If it may have left out further ones with these names and this number,
-/// the last of those returned stands for them.
-fn margin_beside_print(best: &ScoredReading, others: &[&ScoredReading], printed: &ScoredReading) -> f32 {
-    let is_same = |other: &&&ScoredReading| best.is_named_as(other);
-    let left_out = others
-        .last()
-        .filter(|_| others.len() + 1 >= PATHS_PER_STATE)
-        .map(|last| last.score);
-    let misprint = (!printed.mrz.valid && best.is_named_as(printed)).then_some(printed.score + PRINTED_WRONG);
-    let rivals: Vec<f32> = others
-        .iter()
-        .filter(is_same)
-        .map(|other| other.score)
-        .chain(left_out)
-        .chain(misprint)
-        .collect();
-    best.score - log_sum(&rivals)
 }
 
 fn unproven(mut mrz: MrzReading, margin: Option<f32>, confirmable: bool) -> MrzReading {

@@ -30,6 +30,15 @@ fn repaired(lines: &[Line]) -> MrzReading {
     repair_on(lines, date(2026, 11, 21)).expect("a zone")
 }
 
+/// A cell that is one of two characters, with equal probabilities.
+fn torn(a: char, b: char) -> Cell {
+    let even = 0.5_f32.ln();
+    Cell {
+        candidates: vec![(a, even), (b, even)],
+        ..Cell::default()
+    }
+}
+
 #[test]
 fn what_is_read_clearly_is_accepted() {
     for zone in ALL {
@@ -88,19 +97,14 @@ fn documents_printed_wrong_are_reported_as_printed() {
 fn what_the_digits_cannot_tell_apart_is_not_accepted() {
     // 6 and G are equal modulo ten. At equal probabilities, nothing decides between them.
     let mut lines = seen(&MRVA.replace("L8988901C4", "L898890GC4"), 0.995);
-    let even = 0.5_f32.ln();
     for (line, column) in [(1, 8), (1, 0)] {
         let (a, b) = if column == 0 { ('L', 'B') } else { ('C', 'M') };
-        lines[line][column] = Cell {
-            candidates: vec![(a, even), (b, even)],
-        };
+        lines[line][column] = torn(a, b);
     }
     assert!(!repaired(&lines).accepted);
     // The same is true of a name with equal probabilities.
     let mut lines = seen(TD3, 0.995);
-    lines[0][5] = Cell {
-        candidates: vec![('E', even), ('F', even)],
-    };
+    lines[0][5] = torn('E', 'F');
     let reading = repaired(&lines);
     assert!(reading.valid && !reading.accepted);
     assert!(reading.warnings.contains(&MrzWarning::UncertainReading));
@@ -108,22 +112,75 @@ fn what_the_digits_cannot_tell_apart_is_not_accepted() {
 
 #[test]
 fn the_print_can_confirm_names_and_number_and_nothing_else() {
-    let even = 0.5_f32.ln();
-    let torn = |zone: &str, line: usize, column: usize, pair: (char, char)| {
-        let mut lines = seen(zone, 0.995);
-        lines[line][column] = Cell {
-            candidates: vec![(pair.0, even), (pair.1, even)],
-        };
-        let reading = repaired(&lines);
-        assert!(reading.valid && !reading.accepted, "{line} {column}");
-        reading.confirmable
-    };
     // No check digit covers names, sex and nationality; those of each other pair are equal modulo ten.
-    assert!(torn(TD3, 0, 5, ('E', 'F')), "surname");
-    assert!(torn(TD3, 1, 0, ('L', 'B')), "number");
-    assert!(!torn(TD3, 1, 20, ('F', 'M')), "sex");
-    assert!(!torn(TD3, 1, 30, ('1', 'B')), "optional data");
-    assert!(!torn(TD1, 1, 15, ('U', 'V')), "nationality");
+    let (surname, number) = ((0, 5, 'E', 'F'), (1, 0, 'L', 'B'));
+    let (sex, optional, nationality) = ((1, 20, 'F', 'M'), (1, 30, '1', 'B'), (1, 15, 'U', 'V'));
+    for (zone, tears, confirmable) in [
+        (TD3, &[surname][..], true),
+        (TD3, &[number], true),
+        (TD3, &[surname, number], true),
+        (TD3, &[sex], false),
+        (TD3, &[optional], false),
+        (TD1, &[nationality], false),
+        (TD3, &[surname, sex], false),
+        (TD3, &[number, optional], false),
+    ] {
+        let mut lines = seen(zone, 0.995);
+        for &(line, column, a, b) in tears {
+            lines[line][column] = torn(a, b);
+        }
+        let reading = repaired(&lines);
+        assert!(reading.valid && !reading.accepted, "{tears:?}");
+        assert_eq!(reading.confirmable, confirmable, "{tears:?}");
+    }
+}
+
+#[test]
+fn print_does_not_confirm_implausible_zones() {
+    let mut lines = seen(&TD3.replace("6UTO7408122F", "6QQQ7408122F"), 0.995);
+    lines[0][5] = torn('E', 'F');
+    let reading = repaired(&lines);
+    assert!(
+        reading.warnings.contains(&MrzWarning::UnknownNationality),
+        "{reading:?}"
+    );
+    assert!(reading.valid && !reading.accepted && !reading.confirmable);
+}
+
+#[test]
+fn a_number_and_a_date_that_are_both_doubtful_prove_nothing() {
+    // As read, the zone is misprinted in number and birth date; one change in each makes every digit correct.
+    let mut lines = seen(
+        &TD3.replace("L898902C3", "L898902C4").replace("740812", "750812"),
+        0.995,
+    );
+    lines[1][8].candidates = vec![('4', 0.6_f32.ln()), ('3', 0.4_f32.ln())];
+    lines[1][14].candidates = vec![('5', 0.6_f32.ln()), ('4', 0.4_f32.ln())];
+    let reading = repaired(&lines);
+    assert!(!reading.accepted && !reading.confirmable, "{reading:?}");
+}
+
+#[test]
+fn unseen_characters_prove_nothing() {
+    let unseen = |zone: &str, line: usize, columns: std::ops::Range<usize>| {
+        let mut lines = seen(zone, 0.995);
+        for column in columns {
+            lines[line][column].is_unseen = true;
+        }
+        let reading = repaired(&lines);
+        assert_eq!(reading.lines.join("|"), zone);
+        assert!(reading.accepted || !reading.confirmable);
+        reading.accepted
+    };
+    // A letter, a digit, the only filler between given names, and one of the pair between the names.
+    for (line, column) in [(0, 7), (1, 3), (0, 19), (0, 13), (0, 14)] {
+        assert!(!unseen(TD3, line, column..column + 1), "{line} {column}");
+    }
+    // Fillers between fillers, and at the end of the line.
+    assert!(unseen(TD3, 0, 30..33));
+    assert!(unseen(TD3, 0, 40..44));
+    // The first of the run may be a letter.
+    assert!(!unseen(TD3, 0, 25..44));
 }
 
 #[test]
@@ -168,7 +225,13 @@ proptest! {
             }
         }
         if let Some(reading) = repair_on(&lines, date(2026, 11, 21)) {
-            prop_assert!(!reading.accepted || reading.lines.join("|") == zone, "{reading:?}");
+            let is_right = reading.lines.join("|") == zone;
+            prop_assert!(!reading.accepted || is_right, "{reading:?}");
+            // What print confirms has the printed names and number; nothing else may be wrong then.
+            let printed = crate::mrz::parse(&zone.split('|').collect::<Vec<_>>()).unwrap().fields;
+            let names = |f: &crate::reading::MrzFields| [&f.surname, &f.given_names, &f.document_number].map(Clone::clone);
+            let would_confirm = reading.confirmable && names(&reading.fields) == names(&printed);
+            prop_assert!(!would_confirm || is_right, "{reading:?}");
         }
     }
 
@@ -177,7 +240,7 @@ proptest! {
         lines in proptest::collection::vec(
             proptest::collection::vec(
                 proptest::collection::vec((any::<char>(), any::<f32>()), 0..4)
-                    .prop_map(|candidates| Cell { candidates }),
+                    .prop_map(|candidates| Cell { candidates, ..Cell::default() }),
                 0..70,
             ),
             0..5,

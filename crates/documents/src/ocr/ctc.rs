@@ -39,6 +39,9 @@ pub struct Emissions {
 pub struct FixedLength {
     /// One cell per character.
     pub cells: Vec<Cell>,
+    /// The probability, per character, that the recogniser saw any character at its place. It is low where glare covers
+    /// the print, and where recognition lost one of many equal characters.
+    pub seen: Vec<f32>,
     /// The largest deviation of any character from its place, in pitches.
     pub misfit: f32,
 }
@@ -68,8 +71,18 @@ impl Emissions {
         let drawn = self.pass(length, &pitch)?;
         Some(FixedLength {
             misfit: pitch.misfit(&drawn.times) as f32,
+            seen: (0..length)
+                .map(|i| self.seen_around(pitch.step(i), pitch.width()))
+                .collect(),
             cells: drawn.cells,
         })
+    }
+
+    /// The highest probability of any symbol within half a pitch of `place`.
+    fn seen_around(&self, place: f64, width: f64) -> f32 {
+        let distance = |t: usize| (t as f64 - place).abs();
+        let near = (0..self.steps()).filter(|&t| distance(t) <= (width / 2.0).max(0.5));
+        near.map(|t| 1.0 - self.blank[t]).fold(0.0, f32::max)
     }
 
     /// Estimates the pitch: the characters are spread evenly between the first and the last step with a
@@ -352,6 +365,7 @@ mod tests {
         let line = emissions(NAMES, 3, &[]).fixed_length(44).unwrap();
         assert_eq!(most_probable(&line.cells), NAMES);
         assert!(line.misfit < 0.1);
+        assert!(line.seen.iter().all(|&p| p > 0.9));
         for cell in &line.cells {
             assert!((cell.iter().sum::<f32>() - 1.0).abs() < 1e-4);
         }
@@ -360,8 +374,12 @@ mod tests {
     #[test]
     fn lost_fillers_come_back_in_their_places() {
         // One filler of the pair between the names is lost, and some at the end.
-        let line = emissions(NAMES, 4, &[14, 30, 31, 40]).fixed_length(44).unwrap();
+        let lost = [14, 30, 31, 40];
+        let line = emissions(NAMES, 4, &lost).fixed_length(44).unwrap();
         assert_eq!(most_probable(&line.cells), NAMES);
+        for (i, &seen) in line.seen.iter().enumerate() {
+            assert_eq!(seen < 0.5, lost.contains(&i), "{i}");
+        }
     }
 
     #[test]

@@ -159,7 +159,7 @@ const TITLES: &[(DocumentKind, &[&str])] = &[
 
 /// Determines the kind of the document in the picture.
 pub(super) fn kind_of(
-    lines: &[Line],
+    lines: &[&Line],
     mrz: Option<&MrzReading>,
     aamva: Option<&Aamva>,
     any_barcode: bool,

@@ -27,9 +27,10 @@ pub(crate) struct VisualZone {
     pub(crate) fields: BTreeMap<String, Field>,
 }
 
-/// Reads the visual zone from the lines of the upright picture, in reading order.
+/// Reads the visual zone from the lines of the upright picture, in reading order, without those of the
+/// machine-readable zone.
 pub(crate) fn read(
-    lines: &[Line],
+    lines: &[&Line],
     mrz: Option<&MrzReading>,
     aamva: Option<&Aamva>,
     any_barcode: bool,
@@ -63,7 +64,7 @@ struct PageLine<'a> {
     confidence: f32,
 }
 
-fn items(lines: &[Line]) -> Vec<PageLine<'_>> {
+fn items<'a>(lines: &[&'a Line]) -> Vec<PageLine<'a>> {
     let (x, y) = lines.iter().fold((0.0, 0.0), |(x, y), line| {
         let (along, weight) = (line.quad.along(), line.quad.length());
         (x + along.x * weight, y + along.y * weight)

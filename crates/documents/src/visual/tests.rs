@@ -25,7 +25,8 @@ fn page(lines: &[(&str, f32, f32)]) -> Vec<Line> {
 }
 
 fn fields(lines: &[(&str, f32, f32)]) -> Vec<(String, String)> {
-    let visual = read(&page(lines), None, None, false);
+    let page = page(lines);
+    let visual = read(&page.iter().collect::<Vec<_>>(), None, None, false);
     visual
         .fields
         .into_iter()

@@ -139,7 +139,7 @@ pub(super) fn accepted_mrz(document: &DocumentEvidence) -> Option<&MrzRead> {
 }
 
 /// Whether the document should have an MRZ but has only an uncertain reading of it. Its check digits are
-/// correct, but neither the picture nor another source confirms it. On other documents such a reading counts
+/// correct, but neither the picture nor another source proves it. On other documents such a reading counts
 /// as unread.
 pub(super) fn has_uncertain_mrz(document: &DocumentEvidence, declared_country: Option<&str>) -> bool {
     let is_uncertain = matches!(&document.mrz, MrzFinding::Read(mrz) if mrz.valid && !mrz.accepted);

@@ -1,7 +1,7 @@
 //! `bonafide eval documents --renderings N`: photographs the specimens as phones do, and counts what is read of them.
 //!
-//! Only specimens with correct check digits that are read exactly as they are get photographed, because the place and
-//! size of their zone come from that reading. The photographs are rendered by the crate `phone-camera`.
+//! Specimens with correct check digits are photographed. If the table does not state where the zone is printed, its place
+//! comes from a reading of the flat picture, so specimens that are not read exactly are left out. The photographs are rendered by the crate `phone-camera`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -80,17 +80,22 @@ impl Renderings {
             return Ok(());
         };
         let conditions = self.conditions()?;
-        let mut specimens = Vec::new();
+        let (mut specimens, mut left_out) = (Vec::new(), Vec::new());
         for row in rows.iter().filter(|row| row.valid) {
-            if let Some(document) = flat(engine, &folder.join(&row.file), row)? {
-                specimens.push(Specimen { row, document });
+            match flat(engine, &folder.join(&row.file), row)? {
+                Some(document) => specimens.push(Specimen { row, document }),
+                None => left_out.push(row.file.as_str()),
             }
         }
         if specimens.is_empty() {
-            return Err(Unusable("no specimen is read exactly, so none can be photographed".into()).into());
+            let fix = "state the zones in a column `zone`";
+            return Err(Unusable(format!(
+                "no specimen is read exactly, so none can be photographed; {fix}"
+            ))
+            .into());
         }
         let shots = self.shoot(engine, &specimens, &conditions, count)?;
-        report.insert("renderings".into(), totals(&specimens, &shots));
+        report.insert("renderings".into(), totals(&specimens, &left_out, &shots));
         report.insert(
             "renderings by condition".into(),
             by_condition(&conditions, &shots),
@@ -193,19 +198,25 @@ impl Renderings {
     }
 }
 
-/// The specimen with the place of its zone; `None` if it is not read exactly, or its zone is not upright.
+/// The specimen with the place of its zone; `None` if nothing states that place, or the zone is not upright.
 fn flat(engine: &DocumentEngine, file: &Path, row: &Row) -> anyhow::Result<Option<FlatDocument>> {
     let bytes = std::fs::read(file).with_context(|| format!("{}", file.display()))?;
     let picture = imaging::decode(&bytes, &Limits::default())
         .with_context(|| format!("{}", file.display()))?
         .picture;
-    let reading = engine.read(&picture, &ReadHints::default())?;
-    let is_exact = reading.mrz.as_ref().is_some_and(|mrz| mrz.lines == row.lines);
+    let read_zone = || -> anyhow::Result<Option<[f32; 4]>> {
+        let reading = engine.read(&picture, &ReadHints::default())?;
+        let is_exact = reading.mrz.as_ref().is_some_and(|mrz| mrz.lines == row.lines);
+        let reduction = picture.width.max(picture.height) as f32 / WORKING_SIDE as f32;
+        let place = zone(&reading).filter(|_| is_exact);
+        Ok(place.map(|zone| zone.map(|value| value * reduction.max(1.0))))
+    };
+    let place = match row.zone {
+        Some(zone) => Some(zone),
+        None => read_zone()?,
+    };
     let columns = row.lines.first().map_or(0, |line| line.chars().count());
-    let reduction = picture.width.max(picture.height) as f32 / WORKING_SIDE as f32;
-    Ok(zone(&reading)
-        .filter(|_| is_exact)
-        .map(|zone| zone.map(|value| value * reduction.max(1.0)))
+    Ok(place
         .filter(|[left, top, width, height]| {
             width > height && left + width <= picture.width as f32 && top + height <= picture.height as f32
         })
@@ -237,7 +248,7 @@ fn zone(reading: &DocumentReading) -> Option<[f32; 4]> {
         })
 }
 
-fn totals(specimens: &[Specimen<'_>], shots: &[Shot]) -> Value {
+fn totals(specimens: &[Specimen<'_>], left_out: &[&str], shots: &[Shot]) -> Value {
     let wrong = |is_counted: fn(&Shot) -> bool| -> Vec<String> {
         shots
             .iter()
@@ -254,6 +265,7 @@ fn totals(specimens: &[Specimen<'_>], shots: &[Shot]) -> Value {
     times.sort_by(f64::total_cmp);
     json!({
         "specimens": specimens.len(),
+        "notPhotographed": left_out,
         "pictures": shots.len(),
         "wrongButAccepted": wrong(|shot| shot.is_accepted),
         "wrongButReliedOn": wrong_but_relied_on,
@@ -323,6 +335,7 @@ mod tests {
             file: "a.png".into(),
             lines: vec!["A<".into()],
             valid: true,
+            zone: None,
         };
         let document = FlatDocument {
             picture: imaging::Picture::filled(9, 9, [0; 3]),
@@ -346,7 +359,8 @@ mod tests {
             shot(Condition::Glare, 3, [false, true, true, true]),
             shot(Condition::Noise, 4, [false, false, false, false]),
         ];
-        let figures = totals(&specimens, &shots);
+        let figures = totals(&specimens, &["b.png"], &shots);
+        assert_eq!(figures["notPhotographed"], json!(["b.png"]));
         assert_eq!(figures["wrongButAccepted"], json!(["a.png glare 3"]));
         assert_eq!(
             figures["validButWrong"],

@@ -11,6 +11,8 @@ pub(super) struct Row {
     pub(super) lines: Vec<String>,
     /// Whether the printed check digits are correct.
     pub(super) valid: bool,
+    /// The box around the zone, if the table states it: left, top, width and height in pixels.
+    pub(super) zone: Option<[f32; 4]>,
 }
 
 /// The rows of `mrz.tsv`.
@@ -22,6 +24,7 @@ pub(super) fn rows(table: &str) -> anyhow::Result<Vec<Row>> {
         found.ok_or_else(|| Unusable(format!("the first line has no column `{name}`")))
     };
     let (file, expected, digits) = (column("file")?, column("expected")?, column("check_digits")?);
+    let zone = column("zone").ok();
     lines
         .filter(|line| !line.trim().is_empty())
         .map(|line| {
@@ -36,9 +39,17 @@ pub(super) fn rows(table: &str) -> anyhow::Result<Vec<Row>> {
                 file: cell(file)?.to_owned(),
                 lines: cell(expected)?.split('|').map(str::to_owned).collect(),
                 valid: cell(digits)?.starts_with("all valid"),
+                zone: zone.map(|zone| box_of(cell(zone)?)).transpose()?,
             })
         })
         .collect()
+}
+
+/// A box from `left,top,width,height`.
+fn box_of(text: &str) -> Result<[f32; 4], Unusable> {
+    let numbers: Option<Vec<f32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    let numbers: Option<[f32; 4]> = numbers.and_then(|numbers| numbers.try_into().ok());
+    numbers.ok_or_else(|| Unusable(format!("`zone` is not left,top,width,height in pixels: {text}")))
 }
 
 #[cfg(test)]
@@ -57,10 +68,20 @@ mod tests {
             (["A<".to_owned(), "B<".to_owned()].as_slice(), true)
         );
         assert!(!rows[2].valid);
+        assert_eq!(rows[0].zone, None);
+        let with_zone = "file\texpected\tcheck_digits\tzone\na\tA<\tall valid\t1,2,30,4\n";
+        assert_eq!(
+            super::rows(with_zone).unwrap()[0].zone,
+            Some([1.0, 2.0, 30.0, 4.0])
+        );
         for (table, text) in [
             ("", "`file`"),
             ("file\texpected\n", "`check_digits`"),
             ("file\texpected\tcheck_digits\na\n", "too few"),
+            (
+                "file\texpected\tcheck_digits\tzone\na\tA<\tall valid\t1,2,3\n",
+                "`zone`",
+            ),
         ] {
             assert!(
                 super::rows(table).unwrap_err().to_string().contains(text),
