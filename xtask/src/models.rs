@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use packages::{Package, Packages};
 
 /// All inputs of the generated files. A change in any of them triggers a new build.
-const RECIPE: [&[u8]; 11] = [
+const RECIPE: [&[u8]; 12] = [
     include_bytes!("models.rs"),
     include_bytes!("models/dlib.rs"),
     include_bytes!("models/golden.rs"),
@@ -34,7 +34,11 @@ const RECIPE: [&[u8]; 11] = [
     include_bytes!("models/web.rs"),
     include_bytes!("models/weights.rs"),
     std::env::consts::ARCH.as_bytes(),
+    MRZ_RECOGNISER,
 ];
+
+/// Our own network, as `training/mrz` makes it.
+const MRZ_RECOGNISER: &[u8] = include_bytes!("../../training/mrz/mrz.onnx");
 
 /// The version of SFace as it was converted until November 2026, with the operator `PRelu`. For the same input, its
 /// numbers differ by at most 2 in a million, so faces that were enrolled with it are still recognised.
@@ -156,6 +160,12 @@ fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
         let bytes = read(&packages.rapidocr().join("models").join(file))?;
         add(name.as_str(), file, packages::RAPIDOCR, &bytes)?;
     }
+    add(
+        ModelName::MrzRecogniser.as_str(),
+        "mrz.onnx",
+        packages::BONAFIDE,
+        MRZ_RECOGNISER,
+    )?;
     add(
         RUNTIME,
         "libonnxruntime.so",

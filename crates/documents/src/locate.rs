@@ -98,18 +98,9 @@ pub fn is_across(quad: &Quad) -> bool {
     along.x.abs() >= along.y.abs()
 }
 
-/// A row that may belong to a machine-readable zone.
-#[derive(Debug, Clone)]
-pub struct Row {
-    /// The whole row's region.
-    pub quad: Quad,
-    /// The row's reading, if the detector found the row as one region of full length.
-    pub read: Option<RecognisedText>,
-}
-
-/// The rows of the machine-readable zone, top to bottom, or an empty list. They may include text above the
+/// The quads of the rows of the machine-readable zone, top to bottom, or an empty list. They may include text above the
 /// zone that resembles it, such as capitals just above the first row.
-pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
+pub fn mrz_rows(lines: &[Line]) -> Vec<Quad> {
     let Some(seed) = lines
         .iter()
         .filter(|line| mrz_likeness(&line.read.text) >= SEED_LIKENESS)
@@ -224,7 +215,7 @@ struct RowPieces<'a> {
 
 impl RowPieces<'_> {
     /// The row extended to `left` and `right` in the direction of its longest piece.
-    fn whole(&self, left: f32, right: f32) -> Row {
+    fn whole(&self, left: f32, right: f32) -> Quad {
         let Some(longest) = self
             .pieces
             .iter()
@@ -234,17 +225,13 @@ impl RowPieces<'_> {
         };
         let slack = longest.height * 0.6;
         if longest.left - left <= slack && right - longest.right <= slack {
-            return Row {
-                quad: longest.line.quad,
-                read: Some(longest.line.read.clone()),
-            };
+            return longest.line.quad;
         }
         let margin = longest.height * 0.15;
-        let quad = longest
+        longest
             .line
             .quad
-            .lengthened(longest.left - left + margin, right - longest.right + margin);
-        Row { quad, read: None }
+            .lengthened(longest.left - left + margin, right - longest.right + margin)
     }
 }
 
@@ -389,12 +376,8 @@ mod tests {
         ];
         let rows = mrz_rows(&lines);
         assert_eq!(rows.len(), 2);
-        assert!(rows[0].read.is_none() && rows[1].read.is_some());
-        assert!(
-            (rows[0].quad.length() - 500.0).abs() < 20.0,
-            "{}",
-            rows[0].quad.length()
-        );
+        assert_eq!(rows[1], lines[2].quad);
+        assert!((rows[0].length() - 500.0).abs() < 20.0, "{}", rows[0].length());
         assert!(mrz_rows(&lines[..1]).is_empty());
     }
 }

@@ -315,9 +315,9 @@ impl DocumentEngine {
         turn: Turn,
         regions: &[TextRegion],
         size: (u32, u32),
-    ) -> Result<Vec<locate::Row>, OcrError> {
+    ) -> Result<Vec<Quad>, OcrError> {
         let across = locate::mostly_across(regions);
-        let mut best: Vec<locate::Row> = Vec::new();
+        let mut best: Vec<Quad> = Vec::new();
         for upside_down in [false, true] {
             let mut lines = Vec::new();
             for region in regions

@@ -5,12 +5,15 @@
 //! again in further views (without colours, then softened). The cells of all views are averaged, because
 //! errors of one view rarely occur in another.
 //!
+//! Our own network reads first. If its reading has wrong check digits, the general recogniser tries too; what only that
+//! one reads is never accepted, because it is certain of what it misreads.
+//!
 //! This module never repairs characters; only `mrz` does.
 
 use imaging::{Picture, Point};
 
 use crate::confirmation;
-use crate::locate::{Line, Row, mrz_likeness};
+use crate::locate::{Line, mrz_likeness};
 use crate::mrz;
 use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOL_COUNT, SYMBOLS};
 use crate::ocr::{Ocr, OcrError, Quad, View};
@@ -23,7 +26,7 @@ const SQUEEZE: f32 = 0.8;
 /// The views, in the order in which they are tried.
 const VIEWS: [View; 3] = [View::Colour, View::Ink, View::SoftInk];
 /// Characters with a lower probability are no candidates for `mrz::repair`.
-const MIN_CANDIDATE_PROBABILITY: f32 = 1e-3;
+const MIN_CANDIDATE_PROBABILITY: f32 = 1e-4;
 /// Below this probability that there is any character at a place, the character is unseen.
 const MIN_SEEN: f32 = 0.5;
 /// If a character is farther than this from its place, in character pitches, the reading is uncertain.
@@ -44,17 +47,25 @@ const ROW_DISTANCE: f32 = 2.5;
 ///
 /// # Errors
 /// Fails when a model does not run.
-pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Option<ZoneReading>, OcrError> {
+pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Quad>) -> Result<Option<ZoneReading>, OcrError> {
     if rows.is_empty() {
         return Ok(None);
     }
     let mut rows: Vec<ReadRow> = rows.into_iter().map(ReadRow::new).collect();
-    let mut best = read_in_views(ocr, picture, &mut rows)?;
-    if !best.as_ref().is_some_and(|b| b.mrz.valid) {
+    let is_valid = |best: &Option<Candidate>| best.as_ref().is_some_and(|best| best.mrz.valid);
+    let mut best = read_in_views(ocr, picture, &mut rows, Recogniser::Zone)?;
+    if !is_valid(&best) {
         // The detector may have missed a row, so read where one should be.
         let found = add_neighbours(ocr, picture, &mut rows)?;
         if found {
-            best = better(best, read_in_views(ocr, picture, &mut rows)?);
+            best = better(best, read_in_views(ocr, picture, &mut rows, Recogniser::Zone)?);
+        }
+    }
+    if !is_valid(&best) {
+        let mut again: Vec<ReadRow> = rows.iter().map(|row| ReadRow::new(row.quad)).collect();
+        let general = read_in_views(ocr, picture, &mut again, Recogniser::General)?;
+        if is_valid(&general) || best.is_none() {
+            best = general;
         }
     }
     let rows = rows.iter().map(|row| row.quad).collect();
@@ -103,6 +114,15 @@ impl ZoneReading {
     }
 }
 
+/// The network that reads rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Recogniser {
+    /// Our own network for zones.
+    Zone,
+    /// The network for any text.
+    General,
+}
+
 /// A row and its reading in each view.
 struct ReadRow {
     quad: Quad,
@@ -110,10 +130,10 @@ struct ReadRow {
 }
 
 impl ReadRow {
-    fn new(row: Row) -> Self {
+    fn new(quad: Quad) -> Self {
         Self {
-            quad: row.quad,
-            views: row.read.into_iter().map(|read| read.emissions).collect(),
+            quad,
+            views: Vec::new(),
         }
     }
 
@@ -165,6 +185,7 @@ struct Candidate {
     mrz: MrzReading,
     log_likelihood: f64,
     misfit: f32,
+    recogniser: Recogniser,
     /// Whether another attempt gave another valid reading.
     is_disputed: bool,
 }
@@ -172,13 +193,23 @@ struct Candidate {
 impl Candidate {
     /// Ranks by acceptance, then validity, then likelihood.
     fn rank(&self) -> (bool, bool, f64) {
-        (self.mrz.accepted, self.mrz.valid, self.log_likelihood)
+        (
+            self.mrz.accepted && self.is_proof(),
+            self.mrz.valid,
+            self.log_likelihood,
+        )
+    }
+
+    /// Whether the attempt can prove its reading. With a misfit, a character may be missing, and another one invented in
+    /// its place.
+    fn is_proof(&self) -> bool {
+        self.recogniser == Recogniser::Zone && self.misfit <= MISFIT && !self.is_disputed
     }
 
     fn into_reading(self) -> MrzReading {
+        let is_proof = self.is_proof();
         let mut mrz = self.mrz;
-        // With a misfit, a character may be missing, and another one invented in its place.
-        if self.misfit > MISFIT || self.is_disputed {
+        if !is_proof {
             mrz.confirmable = false;
             if mrz.accepted {
                 mrz.accepted = false;
@@ -202,15 +233,26 @@ fn better(a: Option<Candidate>, b: Option<Candidate>) -> Option<Candidate> {
     }
 }
 
-fn read_in_views(ocr: &Ocr, picture: &Picture, rows: &mut [ReadRow]) -> Result<Option<Candidate>, OcrError> {
+fn read_in_views(
+    ocr: &Ocr,
+    picture: &Picture,
+    rows: &mut [ReadRow],
+    recogniser: Recogniser,
+) -> Result<Option<Candidate>, OcrError> {
     let mut best = None;
     for (nth, view) in VIEWS.into_iter().enumerate() {
         for row in rows.iter_mut().filter(|row| row.views.len() <= nth) {
-            row.views
-                .push(ocr.recognise(picture, &row.quad, view, SQUEEZE)?.emissions);
+            row.views.push(match recogniser {
+                Recogniser::Zone => ocr.recognise_zone(picture, &row.quad, view)?,
+                Recogniser::General => ocr.recognise(picture, &row.quad, view, SQUEEZE)?.emissions,
+            });
         }
-        best = better(best, decode(rows));
-        if best.as_ref().is_some_and(|b| b.mrz.accepted) {
+        best = better(best, decode(rows, recogniser));
+        let is_enough = |best: &Candidate| match recogniser {
+            Recogniser::Zone => best.mrz.accepted,
+            Recogniser::General => best.mrz.valid,
+        };
+        if best.as_ref().is_some_and(is_enough) {
             break;
         }
     }
@@ -221,7 +263,7 @@ fn read_in_views(ocr: &Ocr, picture: &Picture, rows: &mut [ReadRow]) -> Result<O
 ///
 /// Sizes and runs are chosen by the likely number of characters, before any check digit is calculated. Among
 /// the many strings of a wrong length, some always have correct check digits.
-fn decode(rows: &[ReadRow]) -> Option<Candidate> {
+fn decode(rows: &[ReadRow], recogniser: Recogniser) -> Option<Candidate> {
     let mut runs: Vec<(f64, &[ReadRow], usize)> = Vec::new();
     for (count, length) in SIZES {
         let likelihoods: Vec<f64> = rows.iter().map(|row| row.log_likelihood(length)).collect();
@@ -246,7 +288,13 @@ fn decode(rows: &[ReadRow]) -> Option<Candidate> {
         let misfit = lines.iter().map(|line| line.misfit).fold(0.0, f32::max);
         let lines: Vec<mrz::Line> = lines
             .iter()
-            .map(|line| line.cells.iter().zip(&line.seen).map(to_cell).collect())
+            .map(|line| {
+                line.cells
+                    .iter()
+                    .zip(&line.seen)
+                    .map(|cell| to_cell(cell, recogniser))
+                    .collect()
+            })
             .collect();
         if let Some(mrz) = mrz::repair(&lines) {
             best = better(
@@ -255,6 +303,7 @@ fn decode(rows: &[ReadRow]) -> Option<Candidate> {
                     mrz,
                     log_likelihood,
                     misfit,
+                    recogniser,
                     is_disputed: false,
                 }),
             );
@@ -263,15 +312,19 @@ fn decode(rows: &[ReadRow]) -> Option<Candidate> {
     best
 }
 
-fn to_cell((cell, &seen): (&Cell, &f32)) -> mrz::Cell {
+fn to_cell((cell, &seen): (&Cell, &f32), recogniser: Recogniser) -> mrz::Cell {
     let candidates = SYMBOLS
         .iter()
         .zip(cell)
         .filter(|&(_, &p)| p >= MIN_CANDIDATE_PROBABILITY)
         .map(|(&symbol, p)| (symbol, p.ln()));
-    mrz::Cell {
+    let cell = mrz::Cell {
         candidates: candidates.collect(),
         is_unseen: seen < MIN_SEEN,
+    };
+    match recogniser {
+        Recogniser::Zone => cell,
+        Recogniser::General => cell.softened(),
     }
 }
 
@@ -298,10 +351,7 @@ fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Resu
     let mut found = false;
     let read_row_at = |quad: Quad| -> Result<Option<ReadRow>, OcrError> {
         let read = ocr.recognise(picture, &quad, View::Colour, SQUEEZE)?;
-        Ok((mrz_likeness(&read.text) > 0.35).then(|| ReadRow {
-            quad,
-            views: vec![read.emissions],
-        }))
+        Ok((mrz_likeness(&read.text) > 0.35).then(|| ReadRow::new(quad)))
     };
     for step in &step {
         if let Some(row) = read_row_at(last.map(|p| Point::new(p.x + step.x, p.y + step.y)))? {
@@ -340,7 +390,27 @@ mod tests {
             mrz: mrz::parse(&lines).unwrap(),
             log_likelihood,
             misfit: 0.0,
+            recogniser: Recogniser::Zone,
             is_disputed: false,
+        }
+    }
+
+    #[test]
+    fn only_our_own_network_and_a_good_fit_prove() {
+        for (misfit, recogniser, accepted) in [
+            (0.5, Recogniser::Zone, true),
+            (1.0, Recogniser::Zone, false),
+            (0.5, Recogniser::General, false),
+        ] {
+            let mrz = Candidate {
+                misfit,
+                recogniser,
+                ..reading([NAMES, DATA], 0.0)
+            }
+            .into_reading();
+            assert!(mrz.valid);
+            assert_eq!(mrz.accepted, accepted, "{misfit} {recogniser:?}");
+            assert!(accepted || !mrz.confirmable);
         }
     }
 

@@ -42,6 +42,11 @@ pub enum ModelName {
     /// Input: `[N, 3, 48, W]`, BGR, −1..1. Output: `[N, W / 8, classes]`, probabilities; class 0 is CTC's
     /// blank.
     TextRecogniser,
+    /// Our own recogniser of rows of machine-readable zones (`training/mrz`).
+    ///
+    /// Input: `[N, 1, 32, W]`, grey, 0..255; the model normalises each row itself. Output: `[N, W / 2, 38]`,
+    /// probabilities: A–Z, 0–9, `<`, and that no character's middle is here.
+    MrzRecogniser,
 }
 
 /// The order of a picture's dimensions in a tensor.
@@ -56,13 +61,14 @@ pub enum Layout {
 
 impl ModelName {
     /// Every model, in the order of the declaration.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::FaceDetector,
         Self::FaceMesh,
         Self::DlibEmbedding,
         Self::SfaceEmbedding,
         Self::TextDetector,
         Self::TextRecogniser,
+        Self::MrzRecogniser,
     ];
 
     /// The model's name in the manifest.
@@ -75,6 +81,7 @@ impl ModelName {
             Self::SfaceEmbedding => "sface-embedding",
             Self::TextDetector => "text-detector",
             Self::TextRecogniser => "text-recogniser",
+            Self::MrzRecogniser => "mrz-recogniser",
         }
     }
 
@@ -83,9 +90,11 @@ impl ModelName {
     pub const fn layout(self) -> Layout {
         match self {
             Self::FaceDetector | Self::FaceMesh => Layout::Nhwc,
-            Self::DlibEmbedding | Self::SfaceEmbedding | Self::TextDetector | Self::TextRecogniser => {
-                Layout::Nchw
-            }
+            Self::DlibEmbedding
+            | Self::SfaceEmbedding
+            | Self::TextDetector
+            | Self::TextRecogniser
+            | Self::MrzRecogniser => Layout::Nchw,
         }
     }
 
@@ -100,6 +109,7 @@ impl ModelName {
             Self::SfaceEmbedding => [1, 3, 112, 112],
             Self::TextDetector => [1, 3, 320, 320],
             Self::TextRecogniser => [1, 3, 48, 320],
+            Self::MrzRecogniser => [1, 1, 32, 320],
         }
     }
 }

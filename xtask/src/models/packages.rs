@@ -54,6 +54,12 @@ pub(crate) const RAPIDOCR: Package = Package {
     version: "3.10.0",
     licence: "Apache-2.0",
 };
+/// What we trained ourselves.
+pub(crate) const BONAFIDE: Package = Package {
+    source: "bonafide training/mrz",
+    version: "1",
+    licence: "Apache-2.0",
+};
 pub(crate) const ONNXRUNTIME: Package = Package {
     source: "PyPI onnxruntime",
     version: "1.31.1",

@@ -1,7 +1,7 @@
 //! The recognition result of one printed character: candidates with probabilities.
 //!
-//! Characters that recognition often confuses are added as candidates, so a single certain candidate is never
-//! overrated.
+//! Text, and the output of recognisers that were not trained on OCR-B, states no doubt between 0 and O. For these,
+//! [`Cell::softened`] adds the characters that are often confused, so that a single certain candidate is never overrated.
 
 use super::parse::is_mrz_character;
 
@@ -28,10 +28,11 @@ pub fn cells(text: &str, confidences: &[f32]) -> Line {
     for (i, c) in text.chars().enumerate() {
         let p = confidences.get(i).copied().unwrap_or(0.9).clamp(0.01, 1.0);
         let mut push = |c: char, p: f32| {
-            line.push(Cell {
+            let cell = Cell {
                 candidates: vec![(c, p.ln())],
                 is_unseen: false,
-            });
+            };
+            line.push(cell.softened());
         };
         match c {
             '«' | '《' | '≪' | '⟪' => {
@@ -101,27 +102,34 @@ const CONFUSED: &[(char, char, f32, f32)] = &[
     ('C', 'G', 0.0002, 0.0002),
 ];
 
-/// Candidates with a lower probability are dropped.
+/// Softened candidates with a lower probability are dropped.
 const LEAST: f32 = 1e-6;
 
 impl Cell {
-    /// The candidates with their likely confusions, likeliest first, as log probabilities. The probabilities
-    /// sum to at most one.
-    pub(super) fn with_confusions(&self) -> Vec<(char, f32)> {
+    /// The usable candidates, likeliest first, with log probabilities of at most 0.
+    pub(super) fn sorted(&self) -> Vec<(char, f32)> {
+        let mut sorted: Vec<(char, f32)> = self
+            .candidates
+            .iter()
+            .filter(|(c, p)| is_mrz_character(*c) && !p.is_nan())
+            .map(|&(c, p)| (c, p.min(0.0)))
+            .collect();
+        sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
+        sorted
+    }
+
+    /// The cell with the likely confusions of its candidates. The probabilities sum to at most one.
+    #[must_use]
+    pub(crate) fn softened(&self) -> Self {
         let mut mixed: Vec<(char, f32)> = Vec::new();
         let mut add = |c: char, p: f32| match mixed.iter_mut().find(|(known, _)| *known == c) {
             Some((_, sum)) => *sum += p,
             None => mixed.push((c, p)),
         };
-        let usable = |&&(c, p): &&(char, f32)| is_mrz_character(c) && !p.is_nan();
-        let total: f32 = self
-            .candidates
-            .iter()
-            .filter(usable)
-            .map(|&(_, p)| p.min(0.0).exp())
-            .sum();
-        for &(c, p) in self.candidates.iter().filter(usable) {
-            let p = p.min(0.0).exp() / total.max(1.0);
+        let usable = self.sorted();
+        let total: f32 = usable.iter().map(|(_, p)| p.exp()).sum();
+        for (c, p) in usable {
+            let p = p.exp() / total.max(1.0);
             let mut left = p;
             for &(a, b, b_for_a, a_for_b) in CONFUSED {
                 let (other, share) = match c {
@@ -135,11 +143,13 @@ impl Cell {
             add(c, left);
         }
         mixed.retain(|&(_, p)| p >= LEAST);
-        mixed.sort_by(|a, b| b.1.total_cmp(&a.1));
         for (_, p) in &mut mixed {
             *p = p.ln();
         }
-        mixed
+        Self {
+            candidates: mixed,
+            is_unseen: self.is_unseen,
+        }
     }
 }
 
@@ -151,7 +161,7 @@ mod tests {
     fn text_becomes_cells_of_the_alphabet() {
         let shown: String = cells("P<utO É«( ñ＜1", &[])
             .iter()
-            .map(|c| c.candidates[0].0)
+            .map(|c| c.sorted()[0].0)
             .collect();
         assert_eq!(shown, "P<UTOE<<<Ñ<1");
     }
@@ -162,16 +172,16 @@ mod tests {
             candidates: vec![('O', 0.0), ('é', 0.0), ('7', f32::NAN)],
             ..Cell::default()
         };
-        let mixed = cell.with_confusions();
+        let mixed = cell.softened().sorted();
         assert_eq!(mixed[0].0, 'O');
         assert_eq!(mixed[1].0, '0');
         let total: f32 = mixed.iter().map(|(_, p)| p.exp()).sum();
         assert!((0.99..=1.001).contains(&total));
-        assert_eq!(Cell::default().with_confusions(), []);
+        assert_eq!(Cell::default().softened(), Cell::default());
         let much = Cell {
             candidates: vec![('A', 5.0), ('B', f32::INFINITY)],
             ..Cell::default()
         };
-        assert!(much.with_confusions().iter().all(|(_, p)| *p <= 0.001));
+        assert!(much.softened().sorted().iter().all(|(_, p)| *p <= 0.001));
     }
 }

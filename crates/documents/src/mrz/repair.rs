@@ -20,8 +20,8 @@ const IMPLAUSIBLE: f32 = -4.0;
 const TRUNCATED: f32 = -0.7;
 /// A repair is reported if it is e² ≈ 7 times likelier than all alternatives together.
 const MIN_REPORT_MARGIN: f32 = 2.0;
-/// A reading is accepted if it is e⁴ ≈ 55 times likelier than all alternatives together.
-const MIN_ACCEPT_MARGIN: f32 = 4.0;
+/// A reading is accepted if it is e⁵ ≈ 150 times likelier than all alternatives together.
+const MIN_ACCEPT_MARGIN: f32 = 5.0;
 /// Below this mean log probability per position, the lines are no zone.
 const NO_ZONE: f32 = -2.0;
 /// A line may have this many characters too few (recognition drops fillers in long runs) or too many.
@@ -49,7 +49,7 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
         .map(|line| {
             line.iter()
                 .take(64)
-                .map(|cell| (!cell.is_unseen, cell.with_confusions()))
+                .map(|cell| (!cell.is_unseen, cell.sorted()))
                 .filter(|(_, candidates)| !candidates.is_empty())
                 .unzip()
         })

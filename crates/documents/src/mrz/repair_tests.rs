@@ -26,6 +26,20 @@ fn seen(zone: &str, confidence: f32) -> Vec<Line> {
         .collect()
 }
 
+/// Lines that our own network read clearly: each character has one much less likely alternative.
+fn clear(zone: &str) -> Vec<Line> {
+    let cell = |c: char| Cell {
+        candidates: vec![
+            (c, 0.9995_f32.ln()),
+            (if c == 'H' { 'N' } else { 'H' }, 0.0003_f32.ln()),
+        ],
+        ..Cell::default()
+    };
+    zone.split('|')
+        .map(|line| line.chars().map(cell).collect())
+        .collect()
+}
+
 fn repaired(lines: &[Line]) -> MrzReading {
     repair_on(lines, date(2026, 11, 21)).expect("a zone")
 }
@@ -42,7 +56,7 @@ fn torn(a: char, b: char) -> Cell {
 #[test]
 fn what_is_read_clearly_is_accepted() {
     for zone in ALL {
-        let reading = repaired(&seen(zone, 0.995));
+        let reading = repaired(&clear(zone));
         assert_eq!(reading.lines.join("|"), zone);
         assert!(reading.accepted, "{zone}: {reading:?}");
     }
@@ -125,7 +139,7 @@ fn the_print_can_confirm_names_and_number_and_nothing_else() {
         (TD3, &[surname, sex], false),
         (TD3, &[number, optional], false),
     ] {
-        let mut lines = seen(zone, 0.995);
+        let mut lines = clear(zone);
         for &(line, column, a, b) in tears {
             lines[line][column] = torn(a, b);
         }
@@ -137,7 +151,7 @@ fn the_print_can_confirm_names_and_number_and_nothing_else() {
 
 #[test]
 fn print_does_not_confirm_implausible_zones() {
-    let mut lines = seen(&TD3.replace("6UTO7408122F", "6QQQ7408122F"), 0.995);
+    let mut lines = clear(&TD3.replace("6UTO7408122F", "6QQQ7408122F"));
     lines[0][5] = torn('E', 'F');
     let reading = repaired(&lines);
     assert!(
@@ -150,10 +164,7 @@ fn print_does_not_confirm_implausible_zones() {
 #[test]
 fn a_number_and_a_date_that_are_both_doubtful_prove_nothing() {
     // As read, the zone is misprinted in number and birth date; one change in each makes every digit correct.
-    let mut lines = seen(
-        &TD3.replace("L898902C3", "L898902C4").replace("740812", "750812"),
-        0.995,
-    );
+    let mut lines = clear(&TD3.replace("L898902C3", "L898902C4").replace("740812", "750812"));
     lines[1][8].candidates = vec![('4', 0.6_f32.ln()), ('3', 0.4_f32.ln())];
     lines[1][14].candidates = vec![('5', 0.6_f32.ln()), ('4', 0.4_f32.ln())];
     let reading = repaired(&lines);
@@ -163,7 +174,7 @@ fn a_number_and_a_date_that_are_both_doubtful_prove_nothing() {
 #[test]
 fn unseen_characters_prove_nothing() {
     let unseen = |zone: &str, line: usize, columns: std::ops::Range<usize>| {
-        let mut lines = seen(zone, 0.995);
+        let mut lines = clear(zone);
         for column in columns {
             lines[line][column].is_unseen = true;
         }

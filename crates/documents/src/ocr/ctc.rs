@@ -28,10 +28,19 @@ const STRAY: f64 = 0.5;
 const STRAY_FLOOR: f64 = 1e-4;
 
 /// The recogniser's output along a line: the probability of a blank and of each symbol at each step.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Emissions {
     blank: Vec<f32>,
     symbols: Vec<Cell>,
+    /// How often the same evidence of one character is repeated in neighbouring steps.
+    repeats: f64,
+}
+
+impl Default for Emissions {
+    /// The output of a network whose characters last one step.
+    fn default() -> Self {
+        Self::repeating(1.0)
+    }
 }
 
 /// A line as a given number of characters.
@@ -47,6 +56,16 @@ pub struct FixedLength {
 }
 
 impl Emissions {
+    /// No steps yet, of a network whose characters last several steps with the same errors. Their evidence counts once,
+    /// so probabilities are reduced to their `repeats`th root.
+    pub(crate) fn repeating(repeats: f64) -> Self {
+        Self {
+            blank: Vec::new(),
+            symbols: Vec::new(),
+            repeats,
+        }
+    }
+
     /// Appends the output of the next step.
     pub fn push(&mut self, blank: f32, symbols: Cell) {
         self.blank.push(blank);
@@ -61,7 +80,8 @@ impl Emissions {
     /// The natural logarithm of the probability that the line has exactly `length` symbols, at any pitch.
     /// `None` if that is impossible.
     pub fn log_likelihood(&self, length: usize) -> Option<f64> {
-        self.forward(length, None).map(|forward| forward.log_likelihood)
+        let forward = self.forward(length, None)?;
+        Some(forward.log_likelihood / self.repeats)
     }
 
     /// The line as exactly `length` symbols. `None` if it has too few steps or no symbol at all.
@@ -204,7 +224,9 @@ impl Emissions {
                 return None;
             }
             *time /= total;
-            cells.push(weights.map(|w| (w / total) as f32));
+            let once = weights.map(|w| (w / total).powf(1.0 / self.repeats));
+            let total: f64 = once.iter().sum();
+            cells.push(once.map(|w| (w / total) as f32));
         }
         Some(Pass { cells, times })
     }
@@ -380,6 +402,32 @@ mod tests {
         for (i, &seen) in line.seen.iter().enumerate() {
             assert_eq!(seen < 0.5, lost.contains(&i), "{i}");
         }
+    }
+
+    #[test]
+    fn repeated_evidence_counts_once() {
+        let probability = |repeats: f64, steps: usize| {
+            let mut out = Emissions::repeating(repeats);
+            let (a, b) = (0, 1);
+            for _ in 0..steps {
+                let mut symbols = [0.0; SYMBOL_COUNT];
+                (symbols[a], symbols[b]) = (0.6, 0.4);
+                out.push(0.0, symbols);
+            }
+            // Another character lets the pitch be found.
+            out.push(1.0, [0.0; SYMBOL_COUNT]);
+            let mut symbols = [0.0; SYMBOL_COUNT];
+            symbols[2] = 1.0;
+            out.push(0.0, symbols);
+            out.fixed_length(2).unwrap().cells[0][a]
+        };
+        assert!((probability(1.0, 1) - 0.6).abs() < 0.02);
+        assert!(probability(1.0, 3) > 0.75);
+        assert!(
+            (probability(3.0, 3) - 0.6).abs() < 0.02,
+            "{}",
+            probability(3.0, 3)
+        );
     }
 
     #[test]

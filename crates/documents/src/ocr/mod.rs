@@ -1,13 +1,15 @@
-//! Optical character recognition with PP-OCR: [`Ocr::detect`] finds text, and [`Ocr::recognise`] reads it.
+//! Optical character recognition: [`Ocr::detect`] finds text and [`Ocr::recognise`] reads it, both with PP-OCR.
+//! [`Ocr::recognise_zone`] reads a row of a machine-readable zone with our own network.
 //!
-//! A line is recognised as text and, for machine-readable zones, as [`ctc::Emissions`]: the probability of
-//! each MRZ character at each step along the line. This module never interprets a text.
+//! Rows of a zone are recognised as [`ctc::Emissions`]: the probability of each MRZ character at each step along the
+//! row. This module never interprets a text.
 
 pub mod ctc;
 mod detect;
 mod quad;
 mod recognise;
 mod regions;
+mod zone_line;
 
 use std::sync::Arc;
 

@@ -55,7 +55,15 @@ impl Ocr {
     ) -> Result<RecognisedText, OcrError> {
         let width = (HEIGHT as f32 * quad.aspect() * squeeze).clamp(WIDTH_STEP as f32, MAX_WIDTH as f32);
         let width = (width as u32).div_ceil(WIDTH_STEP) * WIDTH_STEP;
-        let line = cut_out(picture, quad, view, width);
+        let line = cut_out(
+            picture,
+            quad,
+            view,
+            Size {
+                width,
+                height: HEIGHT,
+            },
+        );
         let shape = [1, 3, HEIGHT as usize, line.width as usize];
         let output = self.models.run(
             ModelName::TextRecogniser,
@@ -108,12 +116,19 @@ impl Ocr {
     }
 }
 
-/// The line cut out upright, `width` × 48 pixels.
-fn cut_out(picture: &Picture, quad: &Quad, view: View, width: u32) -> Picture {
-    let oversize = (quad.height() / HEIGHT as f32)
+/// The size of a cut-out in pixels.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    pub(super) width: u32,
+    pub(super) height: u32,
+}
+
+/// The line cut out upright.
+pub(super) fn cut_out(picture: &Picture, quad: &Quad, view: View, Size { width, height }: Size) -> Picture {
+    let oversize = (quad.height() / height as f32)
         .clamp(1.0, MAX_SUPERSAMPLING)
         .round() as u32;
-    let (w, h) = (width * oversize, HEIGHT * oversize);
+    let (w, h) = (width * oversize, height * oversize);
     // A quad without area has no homography, so its line is grey.
     let grey = [127; 3];
     let mut line = Homography::from_rectangle(w, h, quad.0)
@@ -121,7 +136,7 @@ fn cut_out(picture: &Picture, quad: &Quad, view: View, width: u32) -> Picture {
             || Picture::filled(w, h, grey),
             |map| picture.warp(&map, w, h, grey),
         )
-        .resized(width, HEIGHT);
+        .resized(width, height);
     if view != View::Colour {
         for pixel in line.pixels.chunks_exact_mut(3) {
             let brightest = pixel.iter().copied().max().unwrap_or(0);
@@ -153,6 +168,11 @@ mod tests {
     use super::*;
     use imaging::Point;
 
+    const SIZE: Size = Size {
+        width: 32,
+        height: HEIGHT,
+    };
+
     #[test]
     fn hostile_quads_are_cut_out_without_panic() {
         let picture = Picture::filled(40, 30, [200, 10, 10]);
@@ -163,7 +183,7 @@ mod tests {
             Quad::around(Point::new(20.0, 15.0), Point::new(1.0, 0.0), 20.0, 10.0),
         ] {
             for view in [View::Colour, View::Ink, View::SoftInk] {
-                let line = cut_out(&picture, &quad, view, 32);
+                let line = cut_out(&picture, &quad, view, SIZE);
                 assert_eq!((line.width, line.height), (32, HEIGHT));
             }
         }
@@ -173,9 +193,9 @@ mod tests {
     fn ink_fades_colours() {
         let picture = Picture::filled(40, 30, [250, 10, 10]);
         let quad = Quad::around(Point::new(20.0, 15.0), Point::new(1.0, 0.0), 20.0, 10.0);
-        assert_eq!(cut_out(&picture, &quad, View::Ink, 32).pixel(16, 24), [250; 3]);
+        assert_eq!(cut_out(&picture, &quad, View::Ink, SIZE).pixel(16, 24), [250; 3]);
         assert_eq!(
-            cut_out(&picture, &quad, View::Colour, 32).pixel(16, 24),
+            cut_out(&picture, &quad, View::Colour, SIZE).pixel(16, 24),
             [250, 10, 10]
         );
     }
