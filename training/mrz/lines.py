@@ -219,7 +219,8 @@ def photograph(r, page, capital, centres, pitch):
         how = Image.BILINEAR if r.random() < 0.5 else Image.BOX
         small = Image.fromarray(page).resize((max(8, int(w * s)), max(6, int(h * s))), how)
         if r.random() < 0.5:
-            small = Image.fromarray(np.asarray(small) + r.normal(0, r.uniform(1, 10), (small.height, small.width)).astype(np.float32))
+            grain = r.normal(0, r.uniform(1, 10), (small.height, small.width)).astype(np.float32)
+            small = Image.fromarray(np.asarray(small) + grain)
         page = np.asarray(small.resize((w, h), Image.BICUBIC))
     page = np.array(page, np.float32)
     if r.random() < 0.15:  # a shadow's edge

@@ -170,9 +170,10 @@ def main():
         for path in r.permutation(paths):
             for batch in batches(load(path), a.batch, r):
                 w = batch["width"]
-                x = torch.from_numpy(varied(batch["pics"][:, :, :w], r))[:, None].to(memory_format=torch.channels_last)
-                x = x.float()
-                y = torch.from_numpy(targets(batch["labels"], batch["places"], batch["pitches"], batch["widths"], w // 2))
+                x = torch.from_numpy(varied(batch["pics"][:, :, :w], r))[:, None].float()
+                x = x.to(memory_format=torch.channels_last)
+                keys = ("labels", "places", "pitches", "widths")
+                y = torch.from_numpy(targets(*(batch[key] for key in keys), w // 2))
                 progress = step / a.steps
                 rate = a.rate * min(1, (step + 1) / 200) * (0.02 + 0.98 * (1 + math.cos(math.pi * progress)) / 2)
                 for group in optimizer.param_groups:
@@ -185,7 +186,8 @@ def main():
                 mean = value.item() if mean is None else 0.98 * mean + 0.02 * value.item()
                 step += 1
                 if step % 50 == 0:
-                    print(json.dumps({"step": step, "loss": round(mean, 4), "seconds": round(time.time() - start)}), flush=True)
+                    seconds = round(time.time() - start)
+                    print(json.dumps({"step": step, "loss": round(mean, 4), "seconds": seconds}), flush=True)
                 if step % 500 == 0:
                     print(json.dumps(measure(net, held, 300)), flush=True)
                     torch.save(net.state_dict(), a.out + ".pt")

@@ -200,8 +200,8 @@ impl Candidate {
         )
     }
 
-    /// Whether the attempt can prove its reading. With a misfit, a character may be missing, and another one invented in
-    /// its place.
+    /// Whether the attempt can prove its reading. With a misfit, a character may be missing, and another one
+    /// invented in its place.
     fn is_proof(&self) -> bool {
         self.recogniser == Recogniser::Zone && self.misfit <= MISFIT && !self.is_disputed
     }
@@ -249,7 +249,7 @@ fn read_in_views(
         }
         best = better(best, decode(rows, recogniser));
         let is_enough = |best: &Candidate| match recogniser {
-            Recogniser::Zone => best.mrz.accepted,
+            Recogniser::Zone => best.mrz.accepted && best.is_proof(),
             Recogniser::General => best.mrz.valid,
         };
         if best.as_ref().is_some_and(is_enough) {

@@ -1,7 +1,8 @@
 //! The recognition result of one printed character: candidates with probabilities.
 //!
-//! Text, and the output of recognisers that were not trained on OCR-B, states no doubt between 0 and O. For these,
-//! [`Cell::softened`] adds the characters that are often confused, so that a single certain candidate is never overrated.
+//! Text, and the output of recognisers that were not trained on OCR-B, states no doubt between 0 and O. For
+//! these, [`Cell::softened`] adds the characters that are often confused, so that a single certain candidate
+//! is never overrated.
 
 use super::parse::is_mrz_character;
 

@@ -59,14 +59,16 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
     let mut printed: Option<ScoredReading> = None;
     for layout in layouts(&lines) {
         for rest in long_numbers(layout, &lines) {
-            let found: Vec<ScoredReading> = search(layout, rest, &lines, true)
-                .into_iter()
-                .map(|string| ScoredReading::new(layout, string, rest, today, &seen))
-                .collect();
+            let found = search(layout, rest, &lines, true);
             if found.len() == PATHS_PER_STATE {
-                left_out.extend(found.iter().map(|r| r.score).reduce(f32::min));
+                // Strings that were left out may be plausible, whatever the last one is.
+                let prior = if rest > 0 { LONG_NUMBER } else { 0.0 };
+                left_out.extend(found.last().map(|string| string.score + prior));
             }
-            valid.extend(found.into_iter().filter(|r| r.mrz.valid));
+            let found = found
+                .into_iter()
+                .map(|string| ScoredReading::new(layout, string, rest, today, &seen));
+            valid.extend(found.filter(|r| r.mrz.valid));
         }
         if let Some(string) = search(layout, 0, &lines, false).into_iter().next() {
             let reading = ScoredReading::new(layout, string, 0, today, &seen);
@@ -125,24 +127,22 @@ impl ScoredReading {
     }
 }
 
-/// Whether a character stands where recognition saw none, other than a filler among fillers that it saw.
+/// Seen fillers before an unseen one, so that no further name can follow: names have at most two fillers between them.
+const END_OF_NAMES: usize = 3;
+
+/// Whether a character stands where recognition saw none, other than a filler after at least three fillers that it saw.
 ///
-/// A filler at the end of a run may be a covered letter, so an unseen one is innocent only between seen fillers, or
-/// between seen fillers and the end of the line. `seen` has one value per cell; if cells are missing or surplus, the
-/// search marks the string itself.
+/// An unseen filler elsewhere may be a covered letter. `seen` has one value per cell. If a line has too few or too many
+/// cells, which cell is unseen is unknown.
 fn has_unseen(line: &[char], seen: &[bool]) -> bool {
     if line.len() != seen.len() {
-        return false;
+        return seen.contains(&false);
     }
-    let is_seen_filler = |at: &usize| line[*at] == '<' && seen[*at];
-    let innocent = |at: usize| {
-        let in_run = |at: &usize| line[*at] == '<';
-        let before = (0..at).rev().take_while(in_run).any(|at| is_seen_filler(&at));
-        let mut rest = (at..line.len()).take_while(in_run);
-        let reaches_end = line[at..].iter().all(|&c| c == '<');
-        line[at] == '<' && before && (reaches_end || rest.any(|at| is_seen_filler(&at)))
+    let is_innocent = |at: usize| {
+        let before = (0..at).rev().take_while(|&at| line[at] == '<');
+        line[at] == '<' && before.filter(|&at| seen[at]).count() >= END_OF_NAMES
     };
-    (0..line.len()).any(|at| !seen[at] && !innocent(at))
+    (0..line.len()).any(|at| !seen[at] && !is_innocent(at))
 }
 
 /// Chooses between the best valid string and the string as read. `valid` is sorted, best first; `left_out` has the

@@ -1,7 +1,7 @@
 //! Recognition of one row of a machine-readable zone by our own network, which knows OCR-B and nothing else.
 //!
 //! The network is trained on rendered lines (`training/mrz`). Where a character is covered or blurred away, it spreads
-//! its probability over the characters that may stand there, so a guess is never certain.
+//! its probability over the characters that may stand there. This module never decides what is printed.
 
 use imaging::Picture;
 use inference::{Input, ModelName};
@@ -21,8 +21,8 @@ const MAX_WIDTH: f32 = 640.0;
 const WIDTH_STEP: u32 = 16;
 /// The network's classes: every symbol but Ñ, then the blank.
 const CLASSES: usize = SYMBOL_COUNT;
-/// A character lasts about three steps, whose errors are nearly the same. With this power the certainty of unseen lines
-/// was right: of 48,956 characters above 0.999, one was wrong (`training/mrz`).
+/// A character lasts about three steps, whose errors are nearly the same. `training/mrz` states what was measured
+/// of the certainty that remains.
 const REPEATS: f64 = 2.3;
 
 impl Ocr {

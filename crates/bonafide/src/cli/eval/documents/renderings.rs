@@ -1,7 +1,8 @@
 //! `bonafide eval documents --renderings N`: photographs the specimens as phones do, and counts what is read of them.
 //!
-//! Specimens with correct check digits are photographed. If the table does not state where the zone is printed, its place
-//! comes from a reading of the flat picture, so specimens that are not read exactly are left out. The photographs are rendered by the crate `phone-camera`.
+//! Specimens with correct check digits are photographed. If the table does not state where the zone is printed,
+//! its place comes from a reading of the flat picture, so specimens that are not read exactly are left out. The
+//! photographs are rendered by the crate `phone-camera`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
