@@ -210,7 +210,7 @@ fn compare_dates(claimed: Option<PartialDate>, said: Option<PartialDate>, certai
 }
 
 /// The number's ASCII letters and digits, in capitals.
-fn plain_number(number: &str) -> String {
+pub(crate) fn plain_number(number: &str) -> String {
     number
         .chars()
         .filter(char::is_ascii_alphanumeric)

@@ -8,7 +8,7 @@
 
 use reference::icao::transliterate;
 
-use crate::compare::SourceData;
+use crate::compare::{SourceData, plain_number};
 use crate::reading::MrzReading;
 
 /// Shorter numbers prove nothing: they occur by chance in other print.
@@ -79,14 +79,6 @@ fn words(name: &str) -> Vec<String> {
     transliterate(name)
         .split_whitespace()
         .map(str::to_owned)
-        .collect()
-}
-
-/// The ASCII letters and digits of a number, as capitals.
-fn plain_number(text: &str) -> String {
-    text.chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_uppercase())
         .collect()
 }
 

@@ -136,11 +136,12 @@ impl DocumentEngine {
                 zone = across;
             }
         }
-        if let Some(zone) = &mut zone {
-            zone.confirm_by_print(&lines);
-        }
-        let printed: Vec<&Line> = match &zone {
-            Some(zone) => zone.others(&lines),
+        let printed: Vec<&Line> = match &mut zone {
+            Some(zone) => {
+                let others = zone.others(&lines);
+                zone.confirm_by_print(&others);
+                others
+            }
             None => lines.iter().collect(),
         };
         clock.lap("mrz");

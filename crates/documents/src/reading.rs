@@ -318,7 +318,8 @@ pub struct MrzReading {
     pub lines: Vec<String>,
     /// Whether every check digit of the format is correct.
     pub valid: bool,
-    /// Whether the zone is valid, plausible, and was read with a sufficient margin.
+    /// Whether the zone is valid, plausible, and was read with a sufficient margin or is proven by print in the
+    /// same picture.
     pub accepted: bool,
     /// The check digits that are wrong.
     pub failed_checks: Vec<MrzCheck>,

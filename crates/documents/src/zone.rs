@@ -34,8 +34,8 @@ const MISFIT: f32 = 0.9;
 /// A view's weight falls by the factor e for each this many nats by which it is less clear than the clearest
 /// view.
 const CLARITY: f64 = 6.0;
-/// Runs of rows with a lower mean log-likelihood per row are no zone. Clear rows of the right length are
-/// above −2; as rows of the next shorter format they are below −18.
+/// Runs of rows with a lower mean log-likelihood per row are no zone. This and the next limit were chosen with
+/// the general recogniser.
 const UNLIKELY: f64 = -40.0;
 /// Runs whose mean log-likelihood is within this of the likeliest run's are tried, too.
 const NEARLY: f64 = 6.0;
@@ -99,11 +99,10 @@ impl ZoneReading {
         lines.iter().filter(|line| !self.includes(line)).collect()
     }
 
-    /// Accepts an uncertain reading if print outside the zone states its names and number.
-    pub(crate) fn confirm_by_print(&mut self, lines: &[Line]) {
-        let printed: Vec<&str> = self
-            .others(lines)
-            .into_iter()
+    /// Accepts an uncertain reading if print states its names and number. `others` are the lines outside the zone.
+    pub(crate) fn confirm_by_print(&mut self, others: &[&Line]) {
+        let printed: Vec<&str> = others
+            .iter()
             .map(|line| line.read.text.as_str())
             .filter(|text| !text.contains('<') && mrz_likeness(text) < 0.6)
             .collect();
@@ -441,7 +440,9 @@ mod tests {
                 mrz: uncertain.clone(),
                 rows: vec![row(500.0), row(540.0)],
             };
-            zone.confirm_by_print(&pieces(y));
+            let pieces = pieces(y);
+            let others = zone.others(&pieces);
+            zone.confirm_by_print(&others);
             assert_eq!(zone.mrz.accepted, accepted, "{y}");
         }
     }
