@@ -255,7 +255,14 @@ on_both!(two_hundred_sessions_wait_their_turn, |backend| {
     }
     let mut running = 0;
     let mut places = Vec::new();
-    for session in &sessions {
+    for (number, session) in sessions.iter().enumerate() {
+        // A place is kept for 10 s, in which a busy machine does not begin all of them.
+        if number % 10 == 0 {
+            account
+                .server
+                .sql("update challenges set held_until = held_until + 600000")
+                .await;
+        }
         let (status, body) = session.begin(json!({})).await;
         assert_eq!(status, 200, "{body}");
         match body["state"].as_str().unwrap() {
