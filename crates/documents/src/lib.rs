@@ -14,6 +14,7 @@ pub mod barcode;
 mod batch;
 pub mod compare;
 pub mod confirmation;
+mod detection;
 mod fields;
 pub mod locate;
 pub mod mrz;
@@ -23,6 +24,8 @@ pub mod read;
 pub mod reading;
 mod visual;
 mod zone;
+mod zone_place;
+mod zone_search;
 
 pub use batch::answer_line;
 pub use read::{DocumentEngine, ReadError, ReadHints, Side};

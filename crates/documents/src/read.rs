@@ -1,9 +1,11 @@
 //! Reads one picture into one [`DocumentReading`]: this module sets the order of the stages.
 //!
-//! 1. Text is detected once.
-//! 2. A few lines are read in several directions to find the page's orientation; then every line is read.
-//! 3. The machine-readable zone is read in further views until its check digits prove a reading.
-//! 4. Barcodes are decoded, and the fields of all sources are merged.
+//! 1. Text is detected.
+//! 2. A machine-readable zone is found by the form of its rows, in any direction, and read. It tells the page's place and
+//!    orientation.
+//! 3. Without one, a few lines are read in several directions to find the orientation. Then every line is read.
+//! 4. A zone that was not found by its form is found by its text.
+//! 5. Barcodes are decoded, and the fields of all sources are merged.
 //!
 //! This module never decides whether the document is acceptable.
 
@@ -21,7 +23,8 @@ use crate::barcode::{WorkBudget, read_barcodes};
 use crate::locate::{self, Line, Turn};
 use crate::ocr::{Ocr, OcrError, Quad, RecognisedText, TextRegion, View};
 use crate::reading::{DocumentReading, TextLine};
-use crate::{fields, quality, visual, zone};
+use crate::zone::{self, ZoneReading};
+use crate::{detection, fields, quality, visual, zone_search};
 
 /// Why a picture could not be read. The cause is always the installation, never the picture.
 #[derive(Debug, thiserror::Error)]
@@ -75,11 +78,6 @@ pub struct DocumentEngine {
 
 /// Larger pictures are reduced to this many pixels on their longer side.
 const WORKING_SIDE: u32 = 2400;
-/// The picture's longer side, in pixels, as the text detector receives it.
-const DETECTION_SIDE: u32 = 736;
-/// If the text covers less than this share of the picture's longer side, detection is repeated on the text's
-/// part.
-const ZOOM_BELOW: f32 = 0.62;
 /// At most this many lines are read.
 const MAX_LINES: usize = 60;
 /// The lines read have at most this sum of aspects (length by height). Aspect 1 costs 4 ms on one core.
@@ -114,10 +112,19 @@ impl DocumentEngine {
         let mut clock = StageTimer::start();
         let working = working_picture(picture);
         let size = (working.width, working.height);
-        let regions = self.detect(&working)?;
+        let mut regions = detection::detect(&self.ocr, &working)?;
         clock.lap("detect");
 
-        let (turn, lines) = self.read_lines(&working, &regions)?;
+        let mut zone = None;
+        if hints.expect_mrz {
+            zone = zone_search::find(&self.ocr, picture, &working, &regions)?;
+            if let Some(row) = zone.as_ref().and_then(ZoneReading::first_row) {
+                regions = detection::detect_page(&self.ocr, &working, regions, &row)?;
+            }
+        }
+        clock.lap("zone");
+
+        let (turn, lines) = self.read_lines(&working, &regions, zone.as_ref())?;
         let page: Cow<'_, Picture> = if turn == Turn::default() {
             working
         } else {
@@ -125,17 +132,10 @@ impl DocumentEngine {
         };
         clock.lap("recognise");
 
-        let mut zone = zone::read(&self.ocr, &page, locate::mrz_rows(&lines))?;
-        if hints.expect_mrz && !zone.as_ref().is_some_and(|zone| zone.mrz.valid) {
-            let rows = self.find_crosswise_mrz_rows(&page, turn, &regions, size)?;
-            let across = zone::read(&self.ocr, &page, rows)?;
-            if across
-                .as_ref()
-                .is_some_and(|across| across.mrz.valid || zone.is_none())
-            {
-                zone = across;
-            }
-        }
+        let mut zone = match zone {
+            Some(zone) => Some(zone.map(|p| turn.apply_to_point(p, size))),
+            None => self.read_zone_by_text(&page, &lines, turn, hints, &regions, size)?,
+        };
         let printed: Vec<&Line> = match &mut zone {
             Some(zone) => {
                 let others = zone.others(&lines);
@@ -183,51 +183,66 @@ impl DocumentEngine {
         Ok(reading)
     }
 
-    /// Detects text. When the text fills only part of the picture, that part is detected again at a larger
-    /// scale.
-    fn detect(&self, picture: &Picture) -> Result<Vec<TextRegion>, OcrError> {
-        let regions = self.ocr.detect(picture, DETECTION_SIDE)?;
-        let Some([x, y, w, h]) = text_area(&regions) else {
-            return Ok(regions);
-        };
-        let (width, height) = (picture.width as f32, picture.height as f32);
-        let longest = width.max(height);
-        if w.max(h) > ZOOM_BELOW * longest || longest <= DETECTION_SIDE as f32 {
-            return Ok(regions);
+    /// Reads the zone whose rows resemble one as text.
+    fn read_zone_by_text(
+        &self,
+        page: &Picture,
+        lines: &[Line],
+        turn: Turn,
+        hints: &ReadHints,
+        regions: &[TextRegion],
+        size: (u32, u32),
+    ) -> Result<Option<ZoneReading>, OcrError> {
+        let zone = zone::read(&self.ocr, page, &locate::mrz_rows(lines))?;
+        if !hints.expect_mrz || zone.as_ref().is_some_and(|zone| zone.mrz.valid) {
+            return Ok(zone);
         }
-        let margin = 0.12 * w.max(h);
-        let (x, y) = ((x - margin).max(0.0), (y - margin).max(0.0));
-        let Some(part) = picture.crop(
-            x as u32,
-            y as u32,
-            (w + 2.0 * margin) as u32,
-            (h + 2.0 * margin) as u32,
-        ) else {
-            return Ok(regions);
-        };
-        let (x, y) = ((x as u32) as f32, (y as u32) as f32);
-        let mut closer = self.ocr.detect(&part, DETECTION_SIDE)?;
-        for region in &mut closer {
-            region.quad = region.quad.map(|p| Point::new(p.x + x, p.y + y));
-        }
-        Ok(closer)
+        let rows = self.find_crosswise_mrz_rows(page, turn, regions, size)?;
+        let across = zone::read(&self.ocr, page, &rows)?;
+        let is_better = |across: &ZoneReading| across.mrz.valid || zone.is_none();
+        Ok(if across.as_ref().is_some_and(is_better) {
+            across
+        } else {
+            zone
+        })
     }
 
-    /// Finds the page's orientation and reads its lines. The quads of the lines are in the turned picture.
-    fn read_lines(&self, picture: &Picture, regions: &[TextRegion]) -> Result<(Turn, Vec<Line>), OcrError> {
-        let across = locate::mostly_across(regions);
+    /// Finds the page's orientation and reads its lines. The quads of the lines are in the turned picture. If the
+    /// zone is known, so is the orientation, and lines of its page come first.
+    fn read_lines(
+        &self,
+        picture: &Picture,
+        regions: &[TextRegion],
+        zone: Option<&ZoneReading>,
+    ) -> Result<(Turn, Vec<Line>), OcrError> {
+        let row = zone.and_then(ZoneReading::first_row);
+        let across = row
+            .as_ref()
+            .map_or_else(|| locate::mostly_across(regions), locate::is_across);
+        let page = row.as_ref().map(locate::page_above);
+        let on_page = |region: &TextRegion| {
+            page.as_ref()
+                .is_none_or(|page| locate::contains(page, region.quad.centre()))
+        };
         let mut chosen: Vec<TextRegion> = regions
             .iter()
             .filter(|r| r.quad.height() >= MIN_LINE_HEIGHT)
             .filter(|r| r.quad.aspect() < 2.0 || locate::is_across(&r.quad) == across)
             .copied()
             .collect();
-        chosen.sort_by(|a, b| importance(b).total_cmp(&importance(a)));
+        chosen.sort_by(|a, b| {
+            on_page(b)
+                .cmp(&on_page(a))
+                .then(importance(b).total_cmp(&importance(a)))
+        });
         chosen.truncate(MAX_LINES);
         for region in &mut chosen {
             region.quad = along_page(region.quad, across);
         }
-        let (sense, mut probe_readings) = self.detect_text_direction(picture, &chosen)?;
+        let (sense, mut probe_readings) = match &row {
+            Some(row) => (TextDirection::of_zone(row), HashMap::new()),
+            None => self.detect_text_direction(picture, &chosen)?,
+        };
         let probe = Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 9.0, 3.0);
         let turn = Turn::to_upright(&sense.apply(&along_page(probe, across)));
         let mut lines = Vec::with_capacity(chosen.len());
@@ -353,6 +368,21 @@ enum TextDirection {
 }
 
 impl TextDirection {
+    /// The direction of a page's text by the first row of its zone. Regions read rightwards or downwards.
+    fn of_zone(row: &Quad) -> Self {
+        let along = row.along();
+        let is_backwards = if locate::is_across(row) {
+            along.x < 0.0
+        } else {
+            along.y < 0.0
+        };
+        if is_backwards {
+            Self::UpsideDown
+        } else {
+            Self::Plain
+        }
+    }
+
     fn apply(self, quad: &Quad) -> Quad {
         match self {
             Self::Plain => *quad,
@@ -408,33 +438,19 @@ fn working_picture(picture: &Picture) -> Cow<'_, Picture> {
     }
 }
 
-/// The rectangle around all text: x, y, width, height.
-fn text_area(regions: &[TextRegion]) -> Option<[f32; 4]> {
-    regions.iter().map(|r| r.quad.bounds()).reduce(|a, b| {
-        let (x, y) = (a[0].min(b[0]), a[1].min(b[1]));
-        [
-            x,
-            y,
-            (a[0] + a[2]).max(b[0] + b[2]) - x,
-            (a[1] + a[3]).max(b[1] + b[3]) - y,
-        ]
-    })
-}
-
 /// Ranks regions for reading: large and long lines score highest.
 fn importance(region: &TextRegion) -> f32 {
     region.score * region.quad.height() * region.quad.length().sqrt()
 }
 
-/// Gives a region the page's direction: nearly square regions have no reliable direction.
+/// Gives a region the page's direction, rightwards or downwards: nearly square regions have no reliable direction.
 fn along_page(quad: Quad, across: bool) -> Quad {
     if locate::is_across(&quad) == across {
         return quad;
     }
     let [a, b, c, d] = quad.0;
-    // This rotates the order of the corners by a quarter turn. The text may now be upside down; the caller
-    // then tries further directions.
-    Quad(if across { [b, c, d, a] } else { [d, a, b, c] })
+    // The detector's regions read rightwards or downwards, so this one does so, too.
+    Quad(if across { [d, a, b, c] } else { [b, c, d, a] })
 }
 
 fn reading_order(line: &Line) -> f32 {

@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use ab_glyph::{Font, FontVec, PxScale, ScaleFont};
+use phone_camera::{Condition, FlatDocument, photograph};
 
 use super::*;
 use crate::reading::{DocumentKind, Source, field};
@@ -167,6 +168,38 @@ fn every_turn_and_mirroring_reads_the_same() {
         assert!(
             reading.text.iter().any(|line| line.text.contains("PASSPORT")),
             "{nth}"
+        );
+    }
+}
+
+/// What a phone does to a document: the zone is read under each condition that hides none of it.
+#[test]
+fn photographs_are_read_like_scans() {
+    let picture = passport();
+    let pitch = 0.92 * picture.width as f32 / TD3[0].len() as f32;
+    let height = 2.0 * 2.5 * pitch;
+    let document = FlatDocument {
+        zone: [40.0, 679.0 - height, 920.0, height],
+        capital_height: 0.945 * pitch,
+        picture,
+    };
+    for (condition, seed) in [
+        (Condition::Turned, 1),
+        (Condition::StrongPerspective, 1),
+        (Condition::StrongPerspective, 2),
+        (Condition::SixtyPercent, 1),
+        (Condition::ThirtyFivePercent, 1),
+        (Condition::SideBySide, 1),
+        (Condition::Gaussian4, 1),
+    ] {
+        let shot = photograph(&document, condition, seed).expect("a document with an extent");
+        let mrz = read(&shot.picture).mrz;
+        let lines = mrz.as_ref().map(|mrz| mrz.lines.as_slice());
+        assert_eq!(
+            lines,
+            Some(&TD3.map(String::from)[..]),
+            "{} {seed}",
+            condition.as_str()
         );
     }
 }

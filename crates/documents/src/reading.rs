@@ -336,6 +336,17 @@ pub struct MrzReading {
     pub confirmable: bool,
 }
 
+impl MrzReading {
+    /// Takes back the acceptance of a reading that its picture does not prove, even with print beside it.
+    pub(crate) fn unaccept(&mut self) {
+        self.confirmable = false;
+        if self.accepted {
+            self.accepted = false;
+            self.warnings.push(MrzWarning::UncertainReading);
+        }
+    }
+}
+
 /// Something unusual in a machine-readable zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -16,8 +16,9 @@ use crate::confirmation;
 use crate::locate::{Line, mrz_likeness};
 use crate::mrz;
 use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOL_COUNT, SYMBOLS};
-use crate::ocr::{Ocr, OcrError, Quad, View};
+use crate::ocr::{Ocr, OcrError, Quad, View, fitted_rows};
 use crate::reading::{MrzReading, MrzWarning};
+use crate::zone_place::ROW_DISTANCE;
 
 /// Rows and characters per row of every format: TD1; TD2, MRV-B and FRID; TD3 and MRV-A.
 const SIZES: [(usize, usize); 3] = [(3, 30), (2, 36), (2, 44)];
@@ -29,6 +30,8 @@ const VIEWS: [View; 3] = [View::Colour, View::Ink, View::SoftInk];
 const MIN_CANDIDATE_PROBABILITY: f32 = 1e-4;
 /// Below this probability that there is any character at a place, the character is unseen.
 const MIN_SEEN: f32 = 0.5;
+/// A row of which our own network is less certain is no zone's.
+const MIN_CERTAINTY: f32 = 0.6;
 /// If a character is farther than this from its place, in character pitches, the reading is uncertain.
 const MISFIT: f32 = 0.9;
 /// A view's weight falls by the factor e for each this many nats by which it is less clear than the clearest
@@ -39,20 +42,56 @@ const CLARITY: f64 = 6.0;
 const UNLIKELY: f64 = -40.0;
 /// Runs whose mean log-likelihood is within this of the likeliest run's are tried, too.
 const NEARLY: f64 = 6.0;
-/// The distance between rows in character pitches (ICAO 9303-3 §4.2: 6.35 mm by 2.54 mm).
-const ROW_DISTANCE: f32 = 2.5;
 
 /// Reads a zone from its rows, top to bottom. `rows` may include rows outside the zone. Returns `None` if no
 /// run of rows forms a zone.
 ///
 /// # Errors
 /// Fails when a model does not run.
-pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Quad>) -> Result<Option<ZoneReading>, OcrError> {
-    if rows.is_empty() {
-        return Ok(None);
+pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: &[Quad]) -> Result<Option<ZoneReading>, OcrError> {
+    let rows = fitted_rows(picture, rows);
+    let (mut best, rows) = read_with_own(ocr, picture, rows, None)?;
+    if !is_valid(&best) && !rows.is_empty() {
+        let mut again: Vec<ReadRow> = rows.iter().map(|row| ReadRow::new(row.quad, None)).collect();
+        let general = read_in_views(ocr, picture, &mut again, Recogniser::General)?;
+        if is_valid(&general) || best.is_none() {
+            best = general;
+        }
     }
-    let mut rows: Vec<ReadRow> = rows.into_iter().map(ReadRow::new).collect();
-    let is_valid = |best: &Option<Candidate>| best.as_ref().is_some_and(|best| best.mrz.valid);
+    Ok(best.map(|best| ZoneReading::of(best, &rows)))
+}
+
+/// Reads a valid zone from its rows, top to bottom, with our own network only. `pitch` is the distance of characters as
+/// a share of the rows' length, if it is known.
+///
+/// # Errors
+/// Fails when a model does not run.
+pub(crate) fn read_valid(
+    ocr: &Ocr,
+    picture: &Picture,
+    rows: &[Quad],
+    pitch: Option<f32>,
+) -> Result<Option<ZoneReading>, OcrError> {
+    let (best, rows) = read_with_own(ocr, picture, rows.to_vec(), pitch)?;
+    let best = best.filter(|best| best.mrz.valid);
+    Ok(best.map(|best| ZoneReading::of(best, &rows)))
+}
+
+fn is_valid(best: &Option<Candidate>) -> bool {
+    best.as_ref().is_some_and(|best| best.mrz.valid)
+}
+
+/// Reads rows with our own network only.
+fn read_with_own(
+    ocr: &Ocr,
+    picture: &Picture,
+    rows: Vec<Quad>,
+    pitch: Option<f32>,
+) -> Result<(Option<Candidate>, Vec<ReadRow>), OcrError> {
+    let mut rows: Vec<ReadRow> = rows.into_iter().map(|row| ReadRow::new(row, pitch)).collect();
+    if rows.is_empty() {
+        return Ok((None, rows));
+    }
     let mut best = read_in_views(ocr, picture, &mut rows, Recogniser::Zone)?;
     if !is_valid(&best) {
         // The detector may have missed a row, so read where one should be.
@@ -61,28 +100,52 @@ pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Quad>) -> Result<Opti
             best = better(best, read_in_views(ocr, picture, &mut rows, Recogniser::Zone)?);
         }
     }
-    if !is_valid(&best) {
-        let mut again: Vec<ReadRow> = rows.iter().map(|row| ReadRow::new(row.quad)).collect();
-        let general = read_in_views(ocr, picture, &mut again, Recogniser::General)?;
-        if is_valid(&general) || best.is_none() {
-            best = general;
-        }
-    }
-    let rows = rows.iter().map(|row| row.quad).collect();
-    Ok(best.map(|best| ZoneReading {
-        mrz: best.into_reading(),
-        rows,
-    }))
+    Ok((best, rows))
 }
 
 /// A zone and the place of its rows.
+#[derive(Debug)]
 pub(crate) struct ZoneReading {
     pub(crate) mrz: MrzReading,
+    /// The mean log-likelihood of its rows' lengths.
+    log_likelihood: f64,
     /// Every row that may belong to the zone.
     rows: Vec<Quad>,
 }
 
 impl ZoneReading {
+    fn of(best: Candidate, rows: &[ReadRow]) -> Self {
+        Self {
+            log_likelihood: best.log_likelihood,
+            mrz: best.into_reading(),
+            rows: rows.iter().map(|row| row.quad).collect(),
+        }
+    }
+
+    /// The better of two valid readings of one picture. If they differ, neither is proven.
+    pub(crate) fn or_better(self, other: Self) -> Self {
+        let differ = self.mrz.lines != other.mrz.lines;
+        let rank = |zone: &Self| (zone.mrz.accepted && !differ, zone.log_likelihood);
+        let mut best = if rank(&other) > rank(&self) { other } else { self };
+        if differ {
+            best.mrz.unaccept();
+        }
+        best
+    }
+
+    /// Its first row.
+    pub(crate) fn first_row(&self) -> Option<Quad> {
+        self.rows.first().copied()
+    }
+
+    /// The same zone with its rows moved by `f`.
+    pub(crate) fn map(self, f: impl Fn(Point) -> Point) -> Self {
+        Self {
+            rows: self.rows.iter().map(|row| row.map(&f)).collect(),
+            ..self
+        }
+    }
+
     /// Whether the line is a piece of the zone, or may be one.
     fn includes(&self, line: &Line) -> bool {
         let centre = line.quad.centre();
@@ -125,13 +188,16 @@ enum Recogniser {
 /// A row and its reading in each view.
 struct ReadRow {
     quad: Quad,
+    /// The distance of its characters as a share of its length, if it is known.
+    pitch: Option<f32>,
     views: Vec<Emissions>,
 }
 
 impl ReadRow {
-    fn new(quad: Quad) -> Self {
+    fn new(quad: Quad, pitch: Option<f32>) -> Self {
         Self {
             quad,
+            pitch,
             views: Vec::new(),
         }
     }
@@ -209,11 +275,7 @@ impl Candidate {
         let is_proof = self.is_proof();
         let mut mrz = self.mrz;
         if !is_proof {
-            mrz.confirmable = false;
-            if mrz.accepted {
-                mrz.accepted = false;
-                mrz.warnings.push(MrzWarning::UncertainReading);
-            }
+            mrz.unaccept();
         }
         mrz
     }
@@ -242,7 +304,7 @@ fn read_in_views(
     for (nth, view) in VIEWS.into_iter().enumerate() {
         for row in rows.iter_mut().filter(|row| row.views.len() <= nth) {
             row.views.push(match recogniser {
-                Recogniser::Zone => ocr.recognise_zone(picture, &row.quad, view)?,
+                Recogniser::Zone => ocr.recognise_zone(picture, &row.quad, view, row.pitch)?,
                 Recogniser::General => ocr.recognise(picture, &row.quad, view, SQUEEZE)?.emissions,
             });
         }
@@ -346,11 +408,15 @@ fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Resu
         };
         SIZES.iter().map(|&(_, length)| at(length)).collect()
     };
+    let pitch = first.pitch;
     let (first, last) = (first.quad, last.quad);
     let mut found = false;
     let read_row_at = |quad: Quad| -> Result<Option<ReadRow>, OcrError> {
-        let read = ocr.recognise(picture, &quad, View::Colour, SQUEEZE)?;
-        Ok((mrz_likeness(&read.text) > 0.35).then(|| ReadRow::new(quad)))
+        let run = ocr
+            .recognise_zone(picture, &quad, View::Colour, pitch)?
+            .regular_run();
+        let is_row = run.is_some_and(|run| run.certainty >= MIN_CERTAINTY);
+        Ok(is_row.then(|| ReadRow::new(quad, pitch)))
     };
     for step in &step {
         if let Some(row) = read_row_at(last.map(|p| Point::new(p.x + step.x, p.y + step.y)))? {
@@ -437,6 +503,7 @@ mod tests {
         for (y, accepted) in [(500.0, false), (100.0, true)] {
             let row = |y: f32| Quad::around(Point::new(300.0, y), Point::new(1.0, 0.0), 600.0, 22.0);
             let mut zone = ZoneReading {
+                log_likelihood: 0.0,
                 mrz: uncertain.clone(),
                 rows: vec![row(500.0), row(540.0)],
             };
@@ -462,5 +529,20 @@ mod tests {
         let mrz = best.unwrap().into_reading();
         assert!(mrz.valid && !mrz.accepted && !mrz.confirmable);
         assert!(mrz.warnings.contains(&MrzWarning::UncertainReading));
+    }
+
+    #[test]
+    fn different_zones_of_one_picture_prove_nothing() {
+        let zone = |lines: [&str; 2], log_likelihood: f64| ZoneReading {
+            mrz: mrz::parse(&lines).unwrap(),
+            log_likelihood,
+            rows: Vec::new(),
+        };
+        let same = zone([NAMES, DATA], -1.0).or_better(zone([NAMES, DATA], -2.0));
+        assert!(same.mrz.accepted);
+        let other = NAMES.replace("ANNA", "ANMA");
+        let likelier = zone([&other, DATA], -2.0).or_better(zone([NAMES, DATA], -1.0));
+        assert_eq!(likelier.mrz.lines[0], NAMES);
+        assert!(!likelier.mrz.accepted && !likelier.mrz.confirmable);
     }
 }

@@ -77,6 +77,33 @@ impl Emissions {
         self.blank.len()
     }
 
+    /// Each place that shows a character rather than paper: the step of its middle, and the probability of its likeliest
+    /// symbol.
+    pub(crate) fn characters(&self) -> Vec<(f32, f32)> {
+        let likeliest = |symbols: &Cell| {
+            symbols
+                .iter()
+                .enumerate()
+                .fold((0, 0.0), |best, (k, &p)| if p > best.1 { (k, p) } else { best })
+        };
+        let shown: Vec<(usize, usize, f32)> = self
+            .symbols
+            .iter()
+            .zip(&self.blank)
+            .enumerate()
+            .filter(|(_, (_, blank))| **blank < 0.5)
+            .map(|(t, (symbols, _))| (t, likeliest(symbols)))
+            .map(|(t, (symbol, p))| (t, symbol, p))
+            .collect();
+        shown
+            .chunk_by(|a, b| b.0 == a.0 + 1 && b.1 == a.1)
+            .map(|run| {
+                let middle = (run[0].0 + run[run.len() - 1].0) as f32 / 2.0;
+                (middle, run.iter().map(|(_, _, p)| *p).fold(0.0, f32::max))
+            })
+            .collect()
+    }
+
     /// The natural logarithm of the probability that the line has exactly `length` symbols, at any pitch.
     /// `None` if that is impossible.
     pub fn log_likelihood(&self, length: usize) -> Option<f64> {

@@ -9,6 +9,8 @@ mod detect;
 mod quad;
 mod recognise;
 mod regions;
+mod regular_run;
+mod row_fit;
 mod zone_line;
 
 use std::sync::Arc;
@@ -17,6 +19,8 @@ use inference::{ModelName, Models};
 
 pub use quad::Quad;
 pub use recognise::{RecognisedText, View};
+pub(crate) use regular_run::RegularRun;
+pub(crate) use row_fit::{FITTED_HEIGHT, fitted_rows};
 
 use ctc::SYMBOLS;
 

@@ -97,6 +97,54 @@ impl Quad {
         ])
     }
 
+    /// The part from `start` to `end` along its edges, as shares of its length; it may reach beyond the quad.
+    pub fn part(&self, start: f32, end: f32) -> Self {
+        let [a, b, c, d] = self.0;
+        let at = |from: Point, to: Point, share: f32| {
+            Point::new(from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share)
+        };
+        Self([at(a, b, start), at(a, b, end), at(d, c, end), at(d, c, start)])
+    }
+
+    /// The quad moved down along its start and end by so many of its heights.
+    pub fn moved_down(&self, heights: f32) -> Self {
+        let [a, b, c, d] = self.0;
+        let at = |top: Point, bottom: Point, share: f32| {
+            Point::new(
+                top.x + (bottom.x - top.x) * share,
+                top.y + (bottom.y - top.y) * share,
+            )
+        };
+        Self([
+            at(a, d, heights),
+            at(b, c, heights),
+            at(b, c, 1.0 + heights),
+            at(a, d, 1.0 + heights),
+        ])
+    }
+
+    /// The quad with start and end that lean by these shares of its height in the reading direction, from top to
+    /// bottom.
+    pub fn leaning(&self, start: f32, end: f32) -> Self {
+        let [a, b, c, d] = self.0;
+        let along = self.along();
+        let edge = |top: Point, bottom: Point, lean: f32| {
+            let (x, y) = ((bottom.x - top.x) / 2.0, (bottom.y - top.y) / 2.0);
+            let down = y * along.x - x * along.y;
+            let half = Point::new(
+                down * (lean * along.x - along.y),
+                down * (lean * along.y + along.x),
+            );
+            let middle = Point::new(f32::midpoint(top.x, bottom.x), f32::midpoint(top.y, bottom.y));
+            [
+                Point::new(middle.x - half.x, middle.y - half.y),
+                Point::new(middle.x + half.x, middle.y + half.y),
+            ]
+        };
+        let ([a, d], [b, c]) = (edge(a, d, start), edge(b, c, end));
+        Self([a, b, c, d])
+    }
+
     /// The smallest axis-parallel rectangle around it: x, y, width, height.
     pub fn bounds(&self) -> [f32; 4] {
         let low = |f: fn(&Point) -> f32| self.0.iter().map(f).fold(f32::INFINITY, f32::min);
@@ -122,5 +170,23 @@ mod tests {
             (longer.0[0].x, longer.0[1].x, longer.height()),
             (15.0, 90.0, 10.0)
         );
+    }
+
+    #[test]
+    fn parts_shifts_and_leans_follow_the_edges() {
+        let quad = Quad::around(Point::new(50.0, 20.0), Point::new(1.0, 0.0), 60.0, 10.0);
+        let part = quad.part(-0.5, 0.5);
+        assert_eq!(
+            (part.0[0], part.0[2]),
+            (Point::new(-10.0, 15.0), Point::new(50.0, 25.0))
+        );
+        assert_eq!(quad.moved_down(2.0).bounds(), [20.0, 35.0, 60.0, 10.0]);
+        let leaning = quad.leaning(0.5, 0.0);
+        assert_eq!(leaning.0[0], Point::new(17.5, 15.0));
+        assert_eq!(leaning.0[3], Point::new(22.5, 25.0));
+        assert_eq!(leaning.0[1], quad.0[1]);
+        // The way down stays on its side when the text is upside down.
+        let turned = quad.upside_down().leaning(0.5, 0.5).upside_down();
+        assert_eq!(turned, quad.leaning(0.5, 0.5));
     }
 }

@@ -14,6 +14,8 @@ use super::{Ocr, OcrError, Quad};
 const HEIGHT: u32 = 32;
 /// Rows are narrowed by this factor, because OCR-B's characters are widely spaced.
 const SQUEEZE: f32 = 0.64;
+/// The usual distance of characters in pixels, so narrowed.
+const PITCH: f32 = 12.5;
 /// Least and most width in pixels.
 const MIN_WIDTH: f32 = 64.0;
 const MAX_WIDTH: f32 = 640.0;
@@ -26,12 +28,23 @@ const CLASSES: usize = SYMBOL_COUNT;
 const REPEATS: f64 = 2.3;
 
 impl Ocr {
-    /// Reads the row of a machine-readable zone inside `quad`.
+    /// Reads the row of a machine-readable zone inside `quad`. `pitch` is the distance of its characters as a share of
+    /// its length, if it is known: rows seen from their side are shortened. Otherwise, the row's proportions tell.
     ///
     /// # Errors
     /// Fails when the model does not run, or its output does not fit the symbols.
-    pub fn recognise_zone(&self, picture: &Picture, quad: &Quad, view: View) -> Result<Emissions, OcrError> {
-        let width = (HEIGHT as f32 * quad.aspect() * SQUEEZE).clamp(MIN_WIDTH, MAX_WIDTH);
+    pub fn recognise_zone(
+        &self,
+        picture: &Picture,
+        quad: &Quad,
+        view: View,
+        pitch: Option<f32>,
+    ) -> Result<Emissions, OcrError> {
+        let width = match pitch {
+            Some(pitch) => PITCH / pitch.max(1e-3),
+            None => HEIGHT as f32 * quad.aspect() * SQUEEZE,
+        };
+        let width = width.clamp(MIN_WIDTH, MAX_WIDTH);
         let size = Size {
             width: (width as u32).div_ceil(WIDTH_STEP) * WIDTH_STEP,
             height: HEIGHT,

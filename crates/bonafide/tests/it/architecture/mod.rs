@@ -13,7 +13,8 @@ use self::imports::{circles, sources};
 const FLOORS: &[&[&str]] = &[
     &["reference", "resampling", "sealing", "sandbox", "faults"],
     &["imaging", "inference", "chain"],
-    &["documents", "faces", "sanctions", "chain-sources", "phone-camera"],
+    &["phone-camera"],
+    &["documents", "faces", "sanctions", "chain-sources"],
     &["engine-process", "films", "verification", "store"],
     &["node"],
     &["service"],
