@@ -10,6 +10,8 @@
 //!
 //! This module never repairs characters; only `mrz` does.
 
+use std::cell::OnceCell;
+
 use imaging::{Picture, Point};
 
 use crate::confirmation;
@@ -185,12 +187,45 @@ enum Recogniser {
     General,
 }
 
+/// A row's reading in one view. What is computed of it by length is kept, because every run of rows asks for it.
+struct ReadView {
+    emissions: Emissions,
+    log_likelihoods: [OnceCell<Option<f64>>; SIZES.len()],
+    lines: [OnceCell<Option<FixedLength>>; SIZES.len()],
+}
+
+impl ReadView {
+    fn new(emissions: Emissions) -> Self {
+        Self {
+            emissions,
+            log_likelihoods: Default::default(),
+            lines: Default::default(),
+        }
+    }
+
+    /// The logarithm of the probability of this length; `None` if it is impossible or no format has it.
+    fn log_likelihood(&self, length: usize) -> Option<f64> {
+        let kept = &self.log_likelihoods[place_of(length)?];
+        *kept.get_or_init(|| self.emissions.log_likelihood(length))
+    }
+
+    /// The row as a line of this length.
+    fn line(&self, length: usize) -> Option<&FixedLength> {
+        let kept = &self.lines[place_of(length)?];
+        kept.get_or_init(|| self.emissions.fixed_length(length)).as_ref()
+    }
+}
+
+fn place_of(length: usize) -> Option<usize> {
+    SIZES.iter().position(|(_, of_size)| *of_size == length)
+}
+
 /// A row and its reading in each view.
 struct ReadRow {
     quad: Quad,
     /// The distance of its characters as a share of its length, if it is known.
     pitch: Option<f32>,
-    views: Vec<Emissions>,
+    views: Vec<ReadView>,
 }
 
 impl ReadRow {
@@ -205,7 +240,7 @@ impl ReadRow {
     /// The natural logarithm of the probability that the row has exactly `length` characters, in the view
     /// where it is highest.
     fn log_likelihood(&self, length: usize) -> f64 {
-        let at = |view: &Emissions| view.log_likelihood(length).unwrap_or(f64::MIN);
+        let at = |view: &ReadView| view.log_likelihood(length).unwrap_or(f64::MIN);
         self.views.iter().map(at).fold(f64::MIN, f64::max)
     }
 
@@ -220,7 +255,7 @@ impl ReadRow {
         };
         let (mut total, mut heaviest) = (0.0, 0.0);
         for view in &self.views {
-            let (Some(clarity), Some(line)) = (view.log_likelihood(length), view.fixed_length(length)) else {
+            let (Some(clarity), Some(line)) = (view.log_likelihood(length), view.line(length)) else {
                 continue;
             };
             let weight = ((clarity - clearest) / CLARITY).exp() as f32;
@@ -303,10 +338,10 @@ fn read_in_views(
     let mut best = None;
     for (nth, view) in VIEWS.into_iter().enumerate() {
         for row in rows.iter_mut().filter(|row| row.views.len() <= nth) {
-            row.views.push(match recogniser {
+            row.views.push(ReadView::new(match recogniser {
                 Recogniser::Zone => ocr.recognise_zone(picture, &row.quad, view, row.pitch)?,
                 Recogniser::General => ocr.recognise(picture, &row.quad, view, SQUEEZE)?.emissions,
-            });
+            }));
         }
         best = better(best, decode(rows, recogniser));
         let is_enough = |best: &Candidate| match recogniser {

@@ -107,7 +107,7 @@ impl Emissions {
     /// The natural logarithm of the probability that the line has exactly `length` symbols, at any pitch.
     /// `None` if that is impossible.
     pub fn log_likelihood(&self, length: usize) -> Option<f64> {
-        let forward = self.forward(length, None)?;
+        let forward = self.forward(length, None, |_, _| {})?;
         Some(forward.log_likelihood / self.repeats)
     }
 
@@ -153,7 +153,15 @@ impl Emissions {
     ///
     /// In state `on[i][k]`, the i-th character has begun, is symbol k, and no blank has followed. In state
     /// `rest[i]`, a blank has followed. As in CTC, a repeated symbol needs a blank between.
-    fn forward(&self, length: usize, pitch: Option<&Pitch>) -> Option<Forward> {
+    ///
+    /// `keep` gets each step's probabilities that a character begins there, by character and symbol, and the number by
+    /// which they are to be divided.
+    fn forward(
+        &self,
+        length: usize,
+        pitch: Option<&Pitch>,
+        mut keep: impl FnMut(&[[f64; SYMBOL_COUNT]], f64),
+    ) -> Option<Forward> {
         let steps = self.steps();
         if length == 0 || length > steps {
             return None;
@@ -161,11 +169,10 @@ impl Emissions {
         let mut on = vec![[0.0; SYMBOL_COUNT]; length + 1];
         let mut rest = vec![0.0; length + 1];
         rest[0] = 1.0;
-        let mut entered = vec![[0.0; SYMBOL_COUNT]; steps * (length + 1)];
+        let mut here = vec![[0.0; SYMBOL_COUNT]; length + 1];
         let mut scales = Vec::with_capacity(steps);
         let mut log_likelihood = 0.0;
         for t in 0..steps {
-            let here = &mut entered[t * (length + 1)..][..=length];
             let symbols = self.symbols_at(t);
             let totals: Vec<f64> = on.iter().map(|row| row.iter().sum()).collect();
             let mut sum = 0.0;
@@ -186,21 +193,16 @@ impl Emissions {
             if sum <= f64::MIN_POSITIVE {
                 return None;
             }
-            for value in on
-                .iter_mut()
-                .flatten()
-                .chain(&mut rest)
-                .chain(here.iter_mut().flatten())
-            {
+            for value in on.iter_mut().flatten().chain(&mut rest) {
                 *value /= sum;
             }
+            keep(&here, sum);
             log_likelihood += sum.ln();
             scales.push(sum);
         }
         let reached = rest[length] + on[length].iter().sum::<f64>();
         log_likelihood += reached.ln();
         (reached > f64::MIN_POSITIVE).then_some(Forward {
-            entered,
             scales,
             log_likelihood,
         })
@@ -208,7 +210,10 @@ impl Emissions {
 
     /// Runs one forward and one backward sweep that favour each character's place on the pitch.
     fn pass(&self, length: usize, pitch: &Pitch) -> Option<Pass> {
-        let Forward { entered, scales, .. } = self.forward(length, Some(pitch))?;
+        let mut entered: Vec<[f64; SYMBOL_COUNT]> = Vec::with_capacity(self.steps() * (length + 1));
+        let Forward { scales, .. } = self.forward(length, Some(pitch), |here, sum| {
+            entered.extend(here.iter().map(|row| row.map(|value| value / sum)));
+        })?;
         let mut after_on = vec![[0.0; SYMBOL_COUNT]; length + 1];
         let mut after_rest = vec![0.0; length + 1];
         after_on[length] = [1.0; SYMBOL_COUNT];
@@ -269,8 +274,7 @@ impl Emissions {
 
 /// The result of a forward sweep.
 struct Forward {
-    /// The probability, by step and character, that the character begins there as each symbol.
-    entered: Vec<[f64; SYMBOL_COUNT]>,
+    /// The sum of all states by step, before they are scaled to 1.
     scales: Vec<f64>,
     log_likelihood: f64,
 }
