@@ -1,6 +1,8 @@
 //! The liveness challenge's endpoints: bad input, the queue, breaks, and what a submission then says. Honest films
 //! and attacks are those of `bonafide eval challenge`.
 
+use std::time::{Duration, Instant};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use verification::challenge::frames::{Body, Chain, Fit, compose};
@@ -8,6 +10,8 @@ use verification::challenge::frames::{Body, Chain, Fit, compose};
 use super::*;
 use crate::portal::Browser;
 
+/// The time between two frames of a film (ms).
+const FRAME_MS: u64 = 80;
 const CHALLENGE: &str = "/v2/sdk/session/challenge";
 const FRAMES: &str = "/v2/sdk/session/challenge/frames";
 
@@ -39,6 +43,7 @@ impl Session<'_> {
             .picture;
         let mut chain = chain_of(&body);
         let mut sent: Vec<Vec<u8>> = Vec::new();
+        let begun = Instant::now();
         while body["state"] == "running" {
             let first = sent.len() as u32;
             assert!(first < 200, "{body}");
@@ -53,13 +58,16 @@ impl Session<'_> {
             let shown = u16::try_from(body["instruction"]["number"].as_u64().unwrap()).unwrap();
             let numbered: Vec<(u32, u32, u16, &[u8])> = (first..)
                 .zip(&frames)
-                .map(|(number, jpeg)| (number + 1, number * 80, shown, jpeg.as_slice()))
+                .map(|(number, jpeg)| (number + 1, number * FRAME_MS as u32, shown, jpeg.as_slice()))
                 .collect();
             let bytes = compose(&chain, &numbered);
             let Ok(Fit::Next(next)) = chain.fit(&Body::parse(&bytes).unwrap()) else {
                 panic!("the frames fit")
             };
             chain = next;
+            // No frame arrives before it is taken.
+            let taken = begun + Duration::from_millis(u64::from(first + 4) * FRAME_MS);
+            tokio::time::sleep_until(taken.into()).await;
             let (status, answer) = self.send_frames(bytes).await;
             assert_eq!(status, 200, "{answer}");
             body = answer;
