@@ -118,6 +118,8 @@ fn collected<const N: usize>(
                     value,
                     source,
                     confidence,
+                    bounds: None,
+                    printed: None,
                 },
             )
         })
@@ -163,6 +165,8 @@ mod tests {
             value: value.to_owned(),
             source: Source::Ocr,
             confidence: 0.8,
+            bounds: None,
+            printed: None,
         };
         values
             .iter()

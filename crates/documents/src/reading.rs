@@ -102,6 +102,12 @@ pub struct Field {
     pub source: Source,
     /// 0–1.
     pub confidence: f32,
+    /// Of the visual zone: x, y, width, height of the print in pixels of the upright picture.
+    #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<[f32; 4]>,
+    /// Of the visual zone: the print, where it is not the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<String>,
 }
 
 /// Where on a document a value was read.

@@ -6,7 +6,8 @@
 use crate::locate::Line;
 use crate::reading::{Aamva, DocumentKind, MrzReading};
 
-use super::labels::{fold_text, labels_in};
+use super::labels::labels_in;
+use super::text::{fold_text, words};
 
 /// Folded titles that documents print, with the kind that they prove. The longest title in all lines decides.
 const TITLES: &[(DocumentKind, &[&str])] = &[
@@ -185,8 +186,8 @@ pub(super) fn kind_of(
     }
     let labels = texts
         .iter()
-        .flat_map(|text| labels_in(&text.split(' ').collect::<Vec<_>>()))
-        .count();
+        .map(|text| labels_in(text, &words(text)).len())
+        .sum::<usize>();
     let letters: usize = texts.iter().map(String::len).sum();
     if any_barcode || labels > 0 || (texts.len() >= 4 && letters >= 30) {
         DocumentKind::Unknown

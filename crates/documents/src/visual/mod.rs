@@ -1,24 +1,41 @@
 //! Reads the visual zone: fields by their printed labels, and the kind of document.
 //!
-//! A value is searched on its label's line, then under the label, then right of it. European driving licences
-//! have field numbers instead of labels.
+//! - `page` finds where a label's value may be printed, `labels` finds the labels, and `numbered` the numbered fields
+//!   of driving licences.
+//! - `candidates` collects the texts that may be a value, `dates`, `sex`, `nationality` and `values` parse them, and
+//!   this module chooses among them.
 //!
-//! A text that does not have its field's form is never used as its value. This module never compares sources;
-//! `compare` does.
+//! A text that does not have its field's form is never used as its value. Another source of the document only helps to
+//! find print: it never becomes a value, and this module never reports whether the two agree; `compare` does.
 
+mod candidates;
 mod dates;
 mod kind;
+mod known;
 mod labels;
+mod months;
+mod nationality;
+mod numbered;
+mod page;
+mod sex;
+mod text;
+mod values;
 
 use std::collections::BTreeMap;
 
-use imaging::Point;
+use jiff::civil::Date;
 
-use crate::locate::{Line, mrz_likeness};
+use crate::locate::Line;
 use crate::reading::{Aamva, DocumentKind, Field, MrzReading, PartialDate, Source, field};
 
-use dates::{DateOrder, find_dates};
-use labels::{Label, fold_text, labels_in};
+use candidates::{
+    Candidate, Context, Value, all_dates, equal_to_known, is_clear_enough, labelled,
+    numbered as numbered_values,
+};
+use dates::{DateOrder, DateRole};
+use known::Known;
+use labels::Label;
+use page::{PageLine, page_lines};
 
 /// The data of the visual zone.
 #[derive(Debug, Clone, Default)]
@@ -35,82 +52,66 @@ pub(crate) fn read(
     aamva: Option<&Aamva>,
     any_barcode: bool,
 ) -> VisualZone {
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    read_on(lines, mrz, aamva, any_barcode, today)
+}
+
+/// Reads the visual zone as [`read`] does, with a given date as today.
+fn read_on(
+    lines: &[&Line],
+    mrz: Option<&MrzReading>,
+    aamva: Option<&Aamva>,
+    any_barcode: bool,
+    today: Date,
+) -> VisualZone {
     let kind = kind::kind_of(lines, mrz, aamva, any_barcode);
-    let items = items(lines);
-    let mut fields = BTreeMap::new();
-    let order = date_order(&items, mrz, aamva);
-    read_labelled_fields(&items, order, &mut fields);
-    if kind == DocumentKind::Drivers {
-        read_numbered_fields(&items, order, &mut fields);
-    }
-    infer_dates_without_labels(&items, order, &mut fields);
-    drop_contradicting_dates(&mut fields);
-    VisualZone { kind, fields }
-}
-
-/// The last year that a two-digit year may mean, because expiry dates are some years ahead. A birth date with
-/// a two-digit year may be placed in the wrong century; `drop_contradicting_dates` then removes it.
-const CENTURY_END: i16 = 2049;
-
-/// A line in the page's frame: x along the text, y downwards, in pixels.
-struct PageLine<'a> {
-    text: &'a str,
-    words: Vec<String>,
-    labels: Vec<labels::LabelMatch>,
-    left: f32,
-    right: f32,
-    middle: f32,
-    height: f32,
-    confidence: f32,
-}
-
-fn items<'a>(lines: &[&'a Line]) -> Vec<PageLine<'a>> {
-    let (x, y) = lines.iter().fold((0.0, 0.0), |(x, y), line| {
-        let (along, weight) = (line.quad.along(), line.quad.length());
-        (x + along.x * weight, y + along.y * weight)
-    });
-    let norm = x.hypot(y);
-    let u = if norm > 0.0 {
-        Point::new(x / norm, y / norm)
-    } else {
-        Point::new(1.0, 0.0)
+    let page = page_lines(lines);
+    let known = Known::of(mrz, aamva);
+    let issuer = mrz
+        .and_then(|mrz| mrz.fields.issuer_country.as_deref())
+        .or_else(|| aamva.and_then(|card| card.country.as_deref()));
+    let context = Context {
+        order: date_order(&page, mrz, aamva),
+        known: known.as_ref(),
+        issuer,
+        is_card: kind != DocumentKind::Passport && kind != DocumentKind::Visa,
     };
-    lines
-        .iter()
-        .filter(|line| mrz_likeness(&line.read.text) < 0.6)
-        .map(|line| {
-            let corners = line
-                .quad
-                .0
-                .map(|p| (p.x * u.x + p.y * u.y, p.y * u.x - p.x * u.y));
-            let folded = fold_text(&line.read.text);
-            let words: Vec<&str> = folded.split_whitespace().collect();
-            PageLine {
-                text: &line.read.text,
-                labels: labels_in(&words),
-                words: words.iter().map(|w| (*w).to_owned()).collect(),
-                left: (corners[0].0 + corners[3].0) / 2.0,
-                right: (corners[1].0 + corners[2].0) / 2.0,
-                middle: corners.iter().map(|c| c.1).sum::<f32>() / 4.0,
-                height: line.quad.height(),
-                confidence: line.read.confidence,
-            }
-        })
-        .collect()
+    let mut all = labelled(&page, context);
+    if kind == DocumentKind::Drivers || has_numbered_dates(&page, context) {
+        all.extend(numbered_values(&page, context));
+    }
+    all.extend(equal_to_known(&page, context));
+    all.retain(|candidate| is_clear_enough(candidate, &page, context.known));
+    let mut reader = FieldReader {
+        page: &page,
+        context,
+        kind,
+        today,
+        all,
+        fields: BTreeMap::new(),
+    };
+    reader.read();
+    VisualZone {
+        kind,
+        fields: reader.fields,
+    }
 }
 
-/// Documents of the United States (except passports) print the month first.
-fn date_order(items: &[PageLine<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva>) -> DateOrder {
+/// Whether the page has the numbered dates of a licence (birth, issue and expiry), although its title is unreadable.
+fn has_numbered_dates(page: &[PageLine<'_>], context: Context<'_>) -> bool {
+    let found = numbered_values(page, context);
+    [Label::Birth, Label::Issue, Label::Expiry]
+        .iter()
+        .all(|label| found.iter().any(|candidate| candidate.label == *label))
+}
+
+/// Documents of the United States (except passports) print the month first. If the picture shows no other source, the
+/// print decides: a date that is possible in one order only, the state's name, or the American title of a licence.
+fn date_order(page: &[PageLine<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva>) -> DateOrder {
     let american = match (mrz, aamva) {
         (Some(mrz), _) => mrz.fields.issuer == "USA" && !mrz.fields.document_code.starts_with('P'),
         (None, Some(card)) => card.country.as_deref() == Some("USA"),
-        (None, None) => items.iter().any(|item| {
-            item.words.iter().any(|w| w == "USA")
-                || item
-                    .words
-                    .windows(2)
-                    .any(|w| w[0] == "UNITED" && w[1] == "STATES")
-        }),
+        (None, None) => page.iter().any(is_american),
     };
     if american {
         DateOrder::MonthFirst
@@ -119,336 +120,297 @@ fn date_order(items: &[PageLine<'_>], mrz: Option<&MrzReading>, aamva: Option<&A
     }
 }
 
-fn read_labelled_fields(items: &[PageLine<'_>], order: DateOrder, fields: &mut BTreeMap<String, Field>) {
-    for (at, item) in items.iter().enumerate() {
-        for (nth, found) in item.labels.iter().enumerate() {
-            let Some(name) = field_of_label(found.label) else {
+/// Whether a line is printed on documents of the United States only.
+fn is_american(line: &PageLine<'_>) -> bool {
+    let words: Vec<&str> = line.words.iter().map(|w| w.folded.as_str()).collect();
+    words.contains(&"USA")
+        || words.windows(2).any(|w| w == ["UNITED", "STATES"])
+        || words.windows(2).any(|w| w == ["DRIVER", "LICENSE"])
+        || words.windows(3).any(|w| w == ["DRIVER", "S", "LICENSE"])
+}
+
+/// Chooses among the candidates of a page.
+struct FieldReader<'a> {
+    page: &'a [PageLine<'a>],
+    context: Context<'a>,
+    kind: DocumentKind,
+    today: Date,
+    all: Vec<Candidate>,
+    fields: BTreeMap<String, Field>,
+}
+
+impl FieldReader<'_> {
+    fn read(&mut self) {
+        self.divide_whole_names();
+        self.mark_known();
+        self.drop_shared_lines();
+        for (label, name) in [
+            (Label::Number, field::DOCUMENT_NUMBER),
+            (Label::Nationality, field::NATIONALITY),
+            (Label::Sex, field::SEX),
+            (Label::IssuerCode, field::ISSUER),
+        ] {
+            if let Some((candidate, value)) = self.best_text(label) {
+                self.insert(name, &value, &candidate);
+            }
+        }
+        self.read_names();
+        self.read_dates();
+    }
+
+    /// Marks the candidates that equal the other source's value.
+    fn mark_known(&mut self) {
+        let Some(known) = self.context.known else { return };
+        for candidate in &mut self.all {
+            candidate.is_known |= match &candidate.value {
+                Value::Text(text) => known.is_value(candidate.label, text),
+                Value::Date(date) => {
+                    let wanted = match candidate.label {
+                        Label::Birth => known.birth_date,
+                        Label::Expiry => known.expiry_date,
+                        _ => known.issue_date,
+                    };
+                    wanted.is_some_and(|wanted| date.can_be(&wanted))
+                }
+            };
+        }
+    }
+
+    /// Divides a whole name at its comma. A whole name without one shows not where the family name ends, so it gives no
+    /// value.
+    fn divide_whole_names(&mut self) {
+        let mut parts = Vec::new();
+        for candidate in &self.all {
+            let (Label::WholeName, Value::Text(text)) = (candidate.label, &candidate.value) else {
                 continue;
             };
-            if fields.contains_key(name) {
-                continue;
-            }
-            // The value follows on the label's line, up to the next label; otherwise it is below or to the
-            // right.
-            let until = item
-                .labels
-                .get(nth + 1)
-                .map_or(item.words.len(), |next| next.start);
-            let own = after_words(item.text, found.end, until);
-            let own = value(found.label, &own, order).filter(|_| !is_multilingual(item));
-            let value = own.map(|v| (v, item.confidence)).or_else(|| {
-                neighbours(items, at).find_map(|other| {
-                    let value = value(found.label, other.text, order)?;
-                    Some((value, other.confidence))
-                })
-            });
-            if let Some((value, confidence)) = value {
-                insert(fields, name, value, confidence, found.label);
+            let mut names = text.split(',').map(str::trim);
+            if let (Some(surname), Some(given), None) = (names.next(), names.next(), names.next())
+                && let (Some(surname), Some(given)) = (values::name(surname), values::name(given))
+            {
+                let part = |label, name: String| Candidate {
+                    label,
+                    value: Value::Text(name),
+                    ..candidate.clone()
+                };
+                parts.extend([part(Label::Surname, surname), part(Label::GivenNames, given)]);
             }
         }
+        self.all.retain(|candidate| candidate.label != Label::WholeName);
+        self.all.extend(parts);
     }
-}
 
-fn insert(fields: &mut BTreeMap<String, Field>, name: &str, value: String, confidence: f32, label: Label) {
-    let field = |value: &str| Field {
-        value: value.to_owned(),
-        source: Source::Ocr,
-        confidence: confidence * 0.9,
-    };
-    let mut split = |given: &str| {
-        let mut names = given.splitn(2, ' ');
-        if let Some(first) = names.next() {
-            fields
-                .entry(field::FIRST_NAME.into())
-                .or_insert_with(|| field(first));
-        }
-        if let Some(rest) = names.next() {
-            fields
-                .entry(field::MIDDLE_NAME.into())
-                .or_insert_with(|| field(rest));
-        }
-    };
-    match label {
-        Label::GivenNames => split(&value),
-        // A whole name is `SURNAME, GIVEN`. Without a comma, the last word is the family name.
-        Label::Name => {
-            let (surname, given) = match value.split_once(',') {
-                Some((surname, given)) => (surname.trim(), given.trim()),
-                None => value
-                    .rsplit_once(' ')
-                    .map_or((value.as_str(), ""), |(given, surname)| (surname, given)),
-            };
-            if !given.is_empty() {
-                split(given);
-            }
-            fields
-                .entry(field::LAST_NAME.into())
-                .or_insert_with(|| field(surname));
-        }
-        _ => {
-            fields.entry(name.into()).or_insert_with(|| field(&value));
-        }
+    /// A text is the value of one field only. The field with better evidence has it; with equal evidence neither does.
+    fn drop_shared_lines(&mut self) {
+        let all = self.all.clone();
+        let is_shared = |a: &Candidate, b: &Candidate| {
+            a.line == b.line
+                && a.label != b.label
+                && a.chars.start < b.chars.end
+                && b.chars.start < a.chars.end
+        };
+        // Two names from one text were divided at its comma.
+        let is_divided = |a: &Candidate, b: &Candidate| {
+            a.label.is_name() && b.label.is_name() && a.chars == b.chars && a.value != b.value
+        };
+        let rank = |candidate: &Candidate| candidate.evidence + if candidate.is_known { 1.0 } else { 0.0 };
+        self.all.retain(|candidate| {
+            all.iter()
+                .filter(|other| is_shared(candidate, other) && !is_divided(candidate, other))
+                .all(|other| rank(candidate) > rank(other) + 1e-4)
+        });
     }
-}
 
-/// The field of a label's value. For names, it is one of the fields that the value is split into.
-fn field_of_label(label: Label) -> Option<&'static str> {
-    Some(match label {
-        Label::Surname | Label::Name => field::LAST_NAME,
-        Label::GivenNames => field::FIRST_NAME,
-        Label::Birth => field::BIRTH_DATE,
-        Label::Expiry => field::EXPIRY_DATE,
-        Label::Issue => field::ISSUE_DATE,
-        Label::Number => field::DOCUMENT_NUMBER,
-        Label::Nationality => field::NATIONALITY,
-        Label::Sex => field::SEX,
-        Label::IssuerCode => field::ISSUER,
-        Label::Other => return None,
-    })
-}
-
-/// Whether a line is a list of a label's translations. A line with repeated labels or a slash is one, unless
-/// it has a date's digits.
-fn is_multilingual(item: &PageLine<'_>) -> bool {
-    let same = item.labels.windows(2).any(|w| w[0].label == w[1].label);
-    let digits = item.text.bytes().filter(u8::is_ascii_digit).count();
-    (same || item.text.contains('/')) && digits < 4
-}
-
-/// The words of a line's text from index `start` to before index `end`.
-fn after_words(text: &str, start: usize, end: usize) -> String {
-    let mut words = Vec::new();
-    let mut seen = 0;
-    for piece in text.split(|c: char| c.is_whitespace() || c == ':') {
-        let count = fold_text(piece).split_whitespace().count();
-        if seen >= start && seen < end && count > 0 {
-            words.push(piece);
-        }
-        seen += count;
-    }
-    words.join(" ")
-}
-
-/// The lines that may contain a label's value: those below it (nearest first), then the nearest one to the
-/// right.
-fn neighbours<'a, 'b>(items: &'b [PageLine<'a>], at: usize) -> impl Iterator<Item = &'b PageLine<'a>> {
-    let label = &items[at];
-    let height = label.height;
-    let others = || {
-        items
+    /// The candidates of a field from the best evidence down. Candidates that equal a proven source come first.
+    fn ranked(&self, label: Label) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = self
+            .all
             .iter()
-            .enumerate()
-            .filter(move |(i, _)| *i != at)
-            .map(|(_, item)| item)
-    };
-    let mut below: Vec<&PageLine<'a>> = others()
-        .filter(|item| {
-            let gap = item.middle - label.middle;
-            let reach = (height + item.height) * 1.3;
-            let aligned = item.left < label.right
-                && item.right > label.left - height
-                && item.left > label.left - 3.0 * height;
-            gap > 0.45 * height && gap < reach && aligned && !is_label_only(item)
-        })
-        .collect();
-    below.sort_by(|a, b| a.middle.total_cmp(&b.middle).then(a.left.total_cmp(&b.left)));
-    let mut beside: Vec<&PageLine<'a>> = others()
-        .filter(|item| {
-            (item.middle - label.middle).abs() < 0.5 * height
-                && item.left > label.right - height
-                && !is_label_only(item)
-        })
-        .collect();
-    beside.sort_by(|a, b| a.left.total_cmp(&b.left));
-    below.into_iter().chain(beside.into_iter().take(1))
-}
-
-/// Whether labels make up at least half of a line's words, and it has fewer than four digits.
-fn is_label_only(item: &PageLine<'_>) -> bool {
-    let labelled: usize = item.labels.iter().map(|f| f.end - f.start).sum();
-    let digits = item.text.bytes().filter(u8::is_ascii_digit).count();
-    labelled * 2 >= item.words.len().max(1) && digits < 4
-}
-
-/// The value in a text, if the text has the form of the label's field.
-fn value(label: Label, text: &str, order: DateOrder) -> Option<String> {
-    match label {
-        Label::Surname | Label::GivenNames | Label::Name => name(text),
-        Label::Birth | Label::Expiry | Label::Issue => find_dates(text, order, CENTURY_END)
-            .first()
-            .map(ToString::to_string),
-        Label::Number => number(text),
-        Label::Nationality | Label::IssuerCode => country(text),
-        Label::Sex => sex(text),
-        Label::Other => None,
+            .filter(|candidate| candidate.label == label)
+            .cloned()
+            .collect();
+        let rank = |candidate: &Candidate| candidate.evidence + if candidate.is_known { 1.0 } else { 0.0 };
+        found.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+        found
     }
-}
 
-/// A name has letters, blanks, hyphens, apostrophes and full stops; a comma separates the parts of a whole
-/// name.
-fn name(text: &str) -> Option<String> {
-    let text = text.trim_matches(|c: char| !c.is_alphabetic());
-    let allowed = |c: char| c.is_alphabetic() || matches!(c, ' ' | '-' | '\'' | '’' | '.' | ',');
-    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    let length = text.chars().count();
-    let small = text.chars().next().is_some_and(char::is_lowercase);
-    (letters >= 2 && length <= 60 && !small && text.chars().all(allowed))
-        .then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// A run of 5–20 capitals and digits with at least three digits. Blanks, hyphens and full stops inside are
-/// removed.
-fn number(text: &str) -> Option<String> {
-    let joined: String = text.chars().filter(|c| !matches!(c, ' ' | '-' | '.')).collect();
-    let plausible = |candidate: &str| {
-        let digits = candidate.bytes().filter(u8::is_ascii_digit).count();
-        (5..=20).contains(&candidate.len())
-            && digits >= 3
-            && candidate
-                .bytes()
-                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-    };
-    if plausible(&joined) && find_dates(text, DateOrder::DayFirst, CENTURY_END).is_empty() {
-        return Some(joined);
-    }
-    text.split(|c: char| !c.is_ascii_alphanumeric())
-        .find(|word| plausible(word))
-        .map(str::to_owned)
-}
-
-/// A country by its alpha-3 code or its name in any language. The text may have the name in several
-/// languages.
-fn country(text: &str) -> Option<String> {
-    let by_code = |word: &str| {
-        (word.len() == 3)
-            .then(|| reference::icao::issuer(word))
-            .flatten()
-            .map(|issuer| {
-                issuer
-                    .country
-                    .map_or(issuer.code, |country| country.alpha3)
-                    .to_owned()
-            })
-    };
-    let by_name = |name: &str| {
-        reference::country_by_name(name.trim())
-            .ok()
-            .map(|country| country.alpha3.to_owned())
-    };
-    text.split_whitespace()
-        .find_map(by_code)
-        .or_else(|| by_name(text))
-        .or_else(|| {
-            text.split(['/', ',', '-', '|'])
-                .filter(|part| part.trim().len() > 3)
-                .find_map(by_name)
-        })
-}
-
-/// `M`, `F` or `X`, with or without its translation. Contradicting letters give `None`: `F/M` means male on
-/// Hungarian documents.
-fn sex(text: &str) -> Option<String> {
-    let folded = fold_text(text);
-    let mut found = None;
-    for word in folded.split_whitespace().take(4) {
-        let sex = match word {
-            "M" | "MALE" | "MASCULIN" | "MANNLICH" | "HOMME" | "HOMBRE" => "M",
-            "F" | "FEMALE" | "FEMININ" | "WEIBLICH" | "FEMME" | "MUJER" => "F",
-            "X" => "X",
-            _ => continue,
-        };
-        if found.is_some_and(|f| f != sex) {
+    /// The text of a field. If labels state two different texts with about the same evidence, there is none.
+    fn best_text(&self, label: Label) -> Option<(Candidate, String)> {
+        /// A lead in evidence that decides between two texts.
+        const LEAD: f32 = 0.03;
+        let ranked = self.ranked(label);
+        let best = ranked.first()?.clone();
+        let Value::Text(text) = best.value.clone() else {
             return None;
-        }
-        found = Some(sex);
-    }
-    found.map(str::to_owned)
-}
-
-/// Reads the numbered fields of European licences (Directive 2006/126/EC annex I) and of licences that follow
-/// ISO 18013-1: `1.` surname, `2.` given names, `3.` birth, `4a.` issue, `4b.` expiry, `5.` number.
-fn read_numbered_fields(items: &[PageLine<'_>], order: DateOrder, fields: &mut BTreeMap<String, Field>) {
-    const NUMBERS: [(&str, Label); 7] = [
-        ("4A", Label::Issue),
-        ("4B", Label::Expiry),
-        ("4D", Label::Number),
-        ("1", Label::Surname),
-        ("2", Label::GivenNames),
-        ("3", Label::Birth),
-        ("5", Label::Number),
-    ];
-    for item in items {
-        // Two numbered fields often share a line: 4a … 4c …. A date's digits are not field numbers, because
-        // they are longer.
-        for (at, word) in item.words.iter().enumerate() {
-            let Some(&(number, label)) = NUMBERS.iter().find(|(number, _)| word == number) else {
-                continue;
-            };
-            let Some(name) = field_of_label(label) else {
-                continue;
-            };
-            let starts = at == 0 || number.len() == 2;
-            if !starts || fields.contains_key(name) {
-                continue;
-            }
-            let until = item.words[at + 1..]
-                .iter()
-                .position(|w| NUMBERS.iter().any(|(n, _)| n.len() == 2 && w == n))
-                .map_or(item.words.len(), |i| at + 1 + i);
-            let rest = after_words(item.text, at + 1, until);
-            if let Some(value) = value(label, &rest, order) {
-                insert(fields, name, value, item.confidence * 0.9, label);
-            }
-        }
-    }
-}
-
-/// Infers dates without labels: of three dates or more, the earliest is the birth and the latest the expiry.
-/// At least 12 years must separate the two.
-fn infer_dates_without_labels(
-    items: &[PageLine<'_>],
-    order: DateOrder,
-    fields: &mut BTreeMap<String, Field>,
-) {
-    let mut all: Vec<(PartialDate, f32)> = items
-        .iter()
-        .flat_map(|item| {
-            find_dates(item.text, order, CENTURY_END)
-                .into_iter()
-                .map(move |d| (d, item.confidence))
-        })
-        .collect();
-    all.sort_by_key(|(date, _)| *date);
-    all.dedup_by_key(|(date, _)| *date);
-    let [first, .., last] = all[..] else { return };
-    if all.len() < 3 || last.0.year() - first.0.year() < 12 {
-        return;
-    }
-    for (name, (date, confidence)) in [(field::BIRTH_DATE, first), (field::EXPIRY_DATE, last)] {
-        let field = Field {
-            value: date.to_string(),
-            source: Source::Ocr,
-            confidence: confidence * 0.4,
         };
-        fields.entry(name.into()).or_insert(field);
+        let rivals = ranked
+            .iter()
+            .filter(|other| other.is_known == best.is_known && best.evidence - other.evidence < LEAD);
+        let contradicted = !best.is_known
+            && rivals
+                .filter_map(|other| match &other.value {
+                    Value::Text(text) => Some(text),
+                    Value::Date(_) => None,
+                })
+                .any(|other| *other != text);
+        (!contradicted).then_some((best, text))
+    }
+
+    fn read_names(&mut self) {
+        let surname = self.best_text(Label::Surname);
+        let given = self.best_text(Label::GivenNames);
+        if let Some((candidate, name)) = surname {
+            let second = self.best_text(Label::SecondSurname).map(|(_, second)| second);
+            let whole = match second {
+                Some(second) if !candidate.is_known => format!("{name} {second}"),
+                _ => name,
+            };
+            self.insert(field::LAST_NAME, &whole, &candidate);
+        }
+        if let Some((candidate, names)) = given {
+            let mut parts = names.splitn(2, ' ');
+            if let Some(first) = parts.next() {
+                self.insert(field::FIRST_NAME, first, &candidate);
+            }
+            if let Some(rest) = parts.next() {
+                self.insert(field::MIDDLE_NAME, rest.trim(), &candidate);
+            }
+        }
+    }
+
+    fn read_dates(&mut self) {
+        let mut found: BTreeMap<&str, (Candidate, PartialDate)> = BTreeMap::new();
+        let mut by = self.today;
+        for (label, name) in [
+            (Label::Issue, field::ISSUE_DATE),
+            (Label::Expiry, field::EXPIRY_DATE),
+            (Label::Birth, field::BIRTH_DATE),
+        ] {
+            let role = match label {
+                Label::Issue => DateRole::Issue,
+                Label::Expiry => DateRole::Expiry,
+                _ => DateRole::Birth {
+                    ages: self.plausible_ages(),
+                    by,
+                },
+            };
+            if let Some((candidate, date)) = self.best_date(label, role) {
+                if label == Label::Issue {
+                    by = date.to_date().unwrap_or(by);
+                }
+                found.insert(name, (candidate, date));
+            }
+        }
+        drop_contradicting_dates(&mut found);
+        for (name, (candidate, date)) in found {
+            self.insert(name, &date.to_string(), &candidate);
+        }
+        self.infer_dates_without_labels();
+    }
+
+    /// Holders of licences are at least 14 years old; no document is issued to people of 100.
+    fn plausible_ages(&self) -> (i16, i16) {
+        if self.kind == DocumentKind::Drivers {
+            (14, 99)
+        } else {
+            (0, 99)
+        }
+    }
+
+    fn best_date(&self, label: Label, role: DateRole) -> Option<(Candidate, PartialDate)> {
+        let dates: Vec<(Candidate, PartialDate)> = self
+            .ranked(label)
+            .into_iter()
+            .filter_map(|candidate| {
+                let Value::Date(date) = &candidate.value else {
+                    return None;
+                };
+                let date = date.in_century(role, self.today)?;
+                Some((candidate, date))
+            })
+            .collect();
+        let (best, date) = dates.first()?.clone();
+        let contradicted = !best.is_known
+            && dates
+                .iter()
+                .any(|(other, value)| *value != date && best.evidence - other.evidence < 0.03);
+        (!contradicted).then_some((best, date))
+    }
+
+    /// Infers dates without labels on cards and passports: of exactly three dates, the earliest is the birth and the
+    /// latest the expiry. At least 12 years must separate the two, and no other source may contradict.
+    fn infer_dates_without_labels(&mut self) {
+        if !matches!(
+            self.kind,
+            DocumentKind::Passport | DocumentKind::IdCard | DocumentKind::ResidencyCard
+        ) {
+            return;
+        }
+        let mut all: Vec<(PartialDate, usize, std::ops::Range<usize>)> =
+            all_dates(self.page, self.context.order)
+                .into_iter()
+                .filter_map(|(line, date)| Some((date.full()?, line, date.chars)))
+                .collect();
+        all.sort_by_key(|(date, ..)| *date);
+        all.dedup_by_key(|(date, ..)| *date);
+        let [first, _, last] = &all[..] else { return };
+        if last.0.year() - first.0.year() < 12 || first.0.to_date().is_none_or(|date| date > self.today) {
+            return;
+        }
+        let known = |label: Label| self.context.known.is_some_and(|known| known.has(label));
+        let inferred = [
+            (field::BIRTH_DATE, Label::Birth, first.clone()),
+            (field::EXPIRY_DATE, Label::Expiry, last.clone()),
+        ];
+        let open: Vec<_> = inferred
+            .into_iter()
+            .filter(|(name, label, _)| !self.fields.contains_key(*name) && !known(*label))
+            .collect();
+        for (name, label, (date, line, chars)) in open {
+            let candidate = Candidate {
+                label,
+                value: Value::Text(String::new()),
+                line,
+                chars,
+                evidence: 0.4,
+                is_known: false,
+            };
+            self.insert(name, &date.to_string(), &candidate);
+        }
+    }
+
+    fn insert(&mut self, name: &str, value: &str, candidate: &Candidate) {
+        let line = &self.page[candidate.line];
+        let printed = line.slice(&candidate.chars);
+        let field = Field {
+            value: value.to_owned(),
+            source: Source::Ocr,
+            confidence: line.confidence * candidate.evidence * 0.95,
+            bounds: Some(line.bounds(&candidate.chars)),
+            printed: (printed != value).then(|| printed.to_owned()),
+        };
+        self.fields.entry(name.into()).or_insert(field);
     }
 }
 
-/// Removes both dates of a contradicting pair: a birth must precede an issue and an expiry, and an issue an
-/// expiry.
-fn drop_contradicting_dates(fields: &mut BTreeMap<String, Field>) {
+/// Removes both dates of a contradicting pair: a birth must precede an issue and an expiry, and an issue an expiry. A
+/// date that another source also has remains.
+fn drop_contradicting_dates(found: &mut BTreeMap<&str, (Candidate, PartialDate)>) {
     for (earlier, later) in [
         (field::BIRTH_DATE, field::ISSUE_DATE),
         (field::ISSUE_DATE, field::EXPIRY_DATE),
         (field::BIRTH_DATE, field::EXPIRY_DATE),
     ] {
-        let contradict = match (fields.get(earlier), fields.get(later)) {
-            (Some(a), Some(b)) => a.value >= b.value,
+        let contradict = match (found.get(earlier), found.get(later)) {
+            (Some((_, a)), Some((_, b))) => a >= b,
             _ => false,
         };
         if contradict {
-            fields.remove(earlier);
-            fields.remove(later);
+            for name in [earlier, later] {
+                if found.get(name).is_some_and(|(candidate, _)| !candidate.is_known) {
+                    found.remove(name);
+                }
+            }
         }
     }
 }
