@@ -1,7 +1,8 @@
-//! `bonafide eval documents`: compares MRZ, PDF417 and AAMVA results with a folder's known answers.
+//! `bonafide eval documents`: compares MRZ, visual zone, PDF417 and AAMVA results with a folder's known answers.
 
 mod renderings;
 mod specimen_table;
+mod visual;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,11 +50,14 @@ impl Documents {
             if table.exists() {
                 let rows = rows(&std::fs::read_to_string(&table)?)
                     .with_context(|| format!("{}", table.display()))?;
-                report.insert(
-                    "mrz".into(),
-                    mrz(&rows, |file| read(&self.folder.join("mrz").join(file)))?,
-                );
                 let pictures = self.folder.join("mrz");
+                let answers = rows
+                    .iter()
+                    .map(|row| Ok((row.file.clone(), read(&pictures.join(&row.file))?)))
+                    .collect::<anyhow::Result<BTreeMap<String, Value>>>()?;
+                let answer = |file: &str| answers.get(file).cloned().context("a picture was not read");
+                report.insert("mrz".into(), mrz(&rows, answer)?);
+                report.insert("visual".into(), visual::visual(&rows, &answers));
                 self.renderings.measure(&engine, &pictures, &rows, &mut report)?;
             }
             if codes.exists() {
