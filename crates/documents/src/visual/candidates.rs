@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::Known;
 use super::dates::{DateOrder, PrintedDate, find_dates};
 use super::labels::Label;
-use super::nationality::{code, is_adjective, read_nationality};
+use super::nationality::{code, has_adjective, read_nationality};
 use super::numbered::{FieldNumber, numbered_fields};
 use super::page::{LabelGroup, PageLine, Place, Region, value_regions};
 use super::sex::{SexContext, read_sex};
@@ -363,7 +363,7 @@ pub(super) fn equal_to_known(page: &[PageLine<'_>], context: Context<'_>) -> Vec
         if let Some((chars, value)) = known.number_in(line) {
             add(Label::Number, Value::Text(value), at, chars);
         }
-        let nationality = known.nationality.as_ref().filter(|_| is_adjective(line.text));
+        let nationality = known.nationality.as_ref().filter(|_| has_adjective(line.text));
         if let Some(value) = read_nationality(line.text).filter(|value| Some(value) == nationality) {
             add(Label::Nationality, Value::Text(value), at, line.all());
         }
@@ -416,5 +416,13 @@ pub(super) fn is_clear_enough(candidate: &Candidate, page: &[PageLine<'_>], know
         candidate.label,
         Label::Surname | Label::GivenNames | Label::Number
     );
-    !(is_contradicting && is_open) || page[candidate.line].confidence >= MIN_CONTRADICTING
+    if !(is_contradicting && is_open) {
+        return true;
+    }
+    // A name that differs in a letter or two is as likely misread as printed otherwise.
+    let is_near = match &candidate.value {
+        Value::Text(text) => known.is_some_and(|known| known.is_near_name(candidate.label, text)),
+        Value::Date(_) => false,
+    };
+    !is_near && page[candidate.line].confidence >= MIN_CONTRADICTING
 }

@@ -7,7 +7,7 @@ use crate::reading::{Aamva, MrzReading, PartialDate};
 
 use super::labels::Label;
 use super::page::PageLine;
-use super::text::name_key;
+use super::text::{edit_distance, name_key};
 
 /// Shorter numbers occur by chance in other print.
 const MIN_NUMBER: usize = 5;
@@ -106,6 +106,20 @@ impl Known {
                     && label == Label::GivenNames
                     && wanted.len() >= 4
                     && printed.starts_with(&wanted)))
+    }
+
+    /// Whether a text differs from the name by a misread letter, or two of many.
+    pub(super) fn is_near_name(&self, label: Label, text: &str) -> bool {
+        let wanted = match label {
+            Label::Surname => &self.surname,
+            Label::GivenNames => &self.given_names,
+            _ => return false,
+        };
+        let Some(wanted) = wanted.as_deref().map(name_key) else {
+            return false;
+        };
+        let most = if wanted.len() >= 8 { 2 } else { 1 };
+        wanted.len() >= 4 && edit_distance(&wanted, &name_key(text), most).is_some()
     }
 
     /// Whether a number is another one of the document.

@@ -127,6 +127,7 @@ fn is_american(line: &PageLine<'_>) -> bool {
         || words.windows(2).any(|w| w == ["UNITED", "STATES"])
         || words.windows(2).any(|w| w == ["DRIVER", "LICENSE"])
         || words.windows(3).any(|w| w == ["DRIVER", "S", "LICENSE"])
+        || words.windows(3).any(|w| w == ["PERMANENT", "RESIDENT", "CARD"])
 }
 
 /// Chooses among the candidates of a page.

@@ -44,10 +44,12 @@ pub(super) fn read_nationality(text: &str) -> Option<String> {
     codes.all(|other| other == code).then_some(code)
 }
 
-/// Whether a text is a nationality's adjective, which unlike a state's name is no title of a document.
-pub(super) fn is_adjective(text: &str) -> bool {
-    let folded = fold_text(text);
-    NATIONALITIES.contains_key(&folded) && reference::country_by_name(text.trim()).is_err()
+/// Whether a text has a nationality's adjective, which unlike a state's name is no title of a document. Parts in other
+/// languages may be unknown.
+pub(super) fn has_adjective(text: &str) -> bool {
+    text.split(['/', '|', '／']).any(|part| {
+        NATIONALITIES.contains_key(&fold_text(part)) && reference::country_by_name(part.trim()).is_err()
+    })
 }
 
 fn one(text: &str) -> Option<String> {
@@ -128,13 +130,13 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(read_nationality(text).as_deref(), expected, "{text}");
         }
-        assert!(is_adjective("POLSKIE") && !is_adjective("Poland"));
+        assert!(has_adjective("POLSKIE/POLISH") && !has_adjective("Poland"));
     }
 
     proptest! {
         #[test]
         fn any_text_is_survived(text in "\\PC{0,90}") {
-            let _ = (read_nationality(&text), is_adjective(&text));
+            let _ = (read_nationality(&text), has_adjective(&text));
         }
     }
 }

@@ -204,7 +204,9 @@ fn groups(text: &str, words: &[Word]) -> Vec<LabelGroup> {
             continue;
         };
         let between = words.get(last_word..found.words.start).unwrap_or_default();
-        let is_near = between.len() <= 1 && between.iter().all(|w| w.folded.len() <= 2);
+        let gap = groups.last().map_or(0, |group| group.chars.end)..first.chars.start;
+        let is_near = (between.len() <= 1 && between.iter().all(|w| w.folded.len() <= 2))
+            || is_misread_translation(text, &gap);
         let joined = groups
             .last()
             .filter(|_| is_near)
@@ -226,6 +228,18 @@ fn groups(text: &str, words: &[Word]) -> Vec<LabelGroup> {
         }
     }
     groups
+}
+
+/// Whether the text between two labels is a third one that was not recognised: `Surname / Efterrawn / Nom`.
+fn is_misread_translation(text: &str, gap: &Range<usize>) -> bool {
+    let between: String = text
+        .chars()
+        .skip(gap.start)
+        .take(gap.end.saturating_sub(gap.start))
+        .collect();
+    between.matches(['/', '|']).count() == 2
+        && !between.contains(|c: char| c.is_numeric())
+        && between.split_whitespace().count() <= 5
 }
 
 /// The field of two neighbouring labels, if they are one.

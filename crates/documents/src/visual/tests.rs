@@ -283,7 +283,9 @@ fn labels_with_misread_letters_and_joined_values() {
 
 #[test]
 fn a_label_alone_means_what_the_page_makes_of_it() {
-    let rows: &[(&[(&str, f32, f32)], &[(&str, &str)])] = &[
+    type Printed = (&'static str, f32, f32);
+    type Expected = (&'static str, &'static str);
+    let rows: &[(&[Printed], &[Expected])] = &[
         (
             &[
                 ("NOM", 0.0, 10.0),
@@ -398,6 +400,21 @@ fn the_zone_gives_no_value_that_is_not_printed() {
     assert_eq!(
         fields_with_zone(ERIKSSON, &lines),
         pairs(&[("birthDate", "1975-08-12"), ("lastName", "SVENSSON")])
+    );
+}
+
+#[test]
+fn a_misread_name_beside_the_zone_gives_no_value() {
+    let lines = [
+        ("Surname", 200.0, 90.0),
+        ("ERIKSSDN", 200.0, 112.0),
+        ("Nationality", 200.0, 140.0),
+        ("ČESKÁ REPUBLIKA/ CZECH REPUBLIC", 200.0, 162.0),
+        ("Kenninafn/Surnme x/Nom", 200.0, 190.0),
+    ];
+    assert_eq!(
+        fields_with_zone(ERIKSSON, &lines),
+        pairs(&[("nationality", "CZE")])
     );
 }
 
