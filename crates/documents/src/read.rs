@@ -81,7 +81,7 @@ const WORKING_SIDE: u32 = 2400;
 /// At most this many lines are read.
 const MAX_LINES: usize = 60;
 /// The lines read have at most this sum of aspects (length by height). Aspect 1 costs 4 ms on one core.
-const MAX_TOTAL_ASPECT: f32 = 170.0;
+const MAX_TOTAL_ASPECT: f32 = 300.0;
 /// Lines lower than this, in pixels of the working picture, are not read.
 const MIN_LINE_HEIGHT: f32 = 6.0;
 /// Lines with a larger aspect (length by height) have wide or small characters, so they are narrowed before
