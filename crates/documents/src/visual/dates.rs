@@ -60,14 +60,6 @@ impl PrintedDate {
         matches!(self.year, Year::Full(_))
     }
 
-    /// The date, if its year is printed with four digits.
-    pub(super) fn full(&self) -> Option<PartialDate> {
-        match self.year {
-            Year::Full(year) => PartialDate::new(year, self.month, self.day),
-            Year::Short(_) => None,
-        }
-    }
-
     /// The date in its role. A year of two digits belongs to the only century that is plausible; `None` if none or
     /// two are. A year of four digits is used as printed unless a birth would be in the future.
     pub(super) fn in_century(&self, role: DateRole, today: Date) -> Option<PartialDate> {
@@ -102,6 +94,11 @@ impl PrintedDate {
             DateRole::Issue => first_day <= today && (!is_short || date.year() >= 1970),
             DateRole::Expiry => !is_short || (1980..=today.year() + 50).contains(&date.year()),
         }
+    }
+
+    /// Whether two dates are printed with the same parts.
+    pub(super) fn is_same_print(&self, other: &Self) -> bool {
+        (self.year, self.month, self.day) == (other.year, other.month, other.day)
     }
 
     /// Whether the date can be another reading of the same print as `date`: its day, month and year of the century

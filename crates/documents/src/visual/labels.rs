@@ -190,8 +190,7 @@ pub(super) fn labels_in(text: &str, words: &[Word]) -> Vec<LabelMatch> {
         let misread = label.edits > 0 && label.length < TOLERANT_LENGTH && label.words.len() == 1;
         !short && !misread
     };
-    let certain = found.iter().filter(|label| is_certain(label)).count();
-    if certain == 0 && !(has_slash && found.len() > 1) {
+    if !has_slash && !found.iter().any(is_certain) {
         found.clear();
     }
     // Inside a text, a short word is a label only after a sign or another label.
@@ -240,6 +239,13 @@ fn nearest(key: &str, folded: &str) -> Option<(&'static Phrase, usize)> {
     });
     if let Some(phrase) = exact {
         return Some((phrase, 0));
+    }
+    // A slash after a short label is often read as a letter: `Sexl Sexo`.
+    if let Some(short) = folded.strip_suffix(['L', 'I', '1'])
+        && (3..=EXACT_LENGTH).contains(&short.len())
+        && let Some(phrase) = phrases.iter().flatten().find(|p| p.folded == short)
+    {
+        return Some((phrase, 1));
     }
     let most = match key.len() {
         0..=5 => return None,
@@ -431,6 +437,9 @@ mod tests {
             ("生年月日", &[(Birth, "生 年 月 日")]),
             // Names that resemble labels.
             ("VARGAS", &[]),
+            ("Kön/Sea", &[(Sex, "KON")]),
+            ("Sexl Sexo", &[(Sex, "SEXL"), (Sex, "SEXO")]),
+            ("NEML", &[]),
             ("ADI", &[]),
             ("KON", &[]),
             ("ANDRESA", &[]),

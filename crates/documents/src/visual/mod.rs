@@ -32,7 +32,7 @@ use candidates::{
     Candidate, Context, Value, all_dates, equal_to_known, is_clear_enough, labelled,
     numbered as numbered_values,
 };
-use dates::{DateOrder, DateRole};
+use dates::{DateOrder, DateRole, PrintedDate};
 use known::Known;
 use labels::Label;
 use page::{PageLine, page_lines};
@@ -129,6 +129,9 @@ fn is_american(line: &PageLine<'_>) -> bool {
         || words.windows(3).any(|w| w == ["DRIVER", "S", "LICENSE"])
         || words.windows(3).any(|w| w == ["PERMANENT", "RESIDENT", "CARD"])
 }
+
+/// The orders of three dates.
+const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
 /// Chooses among the candidates of a page.
 struct FieldReader<'a> {
@@ -338,8 +341,8 @@ impl FieldReader<'_> {
         (!contradicted).then_some((best, date))
     }
 
-    /// Infers dates without labels on cards and passports: of exactly three dates, the earliest is the birth and the
-    /// latest the expiry. At least 12 years must separate the two, and no other source may contradict.
+    /// Infers dates without labels on cards and passports: of exactly three dates, one is the birth, one the issue and
+    /// one the expiry. Only one such order may be plausible, and no other source may state the dates.
     fn infer_dates_without_labels(&mut self) {
         if !matches!(
             self.kind,
@@ -347,21 +350,29 @@ impl FieldReader<'_> {
         ) {
             return;
         }
-        let mut all: Vec<(PartialDate, usize, std::ops::Range<usize>)> =
-            all_dates(self.page, self.context.order)
-                .into_iter()
-                .filter_map(|(line, date)| Some((date.full()?, line, date.chars)))
-                .collect();
-        all.sort_by_key(|(date, ..)| *date);
-        all.dedup_by_key(|(date, ..)| *date);
-        let [first, _, last] = &all[..] else { return };
-        if last.0.year() - first.0.year() < 12 || first.0.to_date().is_none_or(|date| date > self.today) {
+        let mut all = all_dates(self.page, self.context.order);
+        let mut seen: Vec<PrintedDate> = Vec::new();
+        all.retain(|(_, date)| {
+            let is_new = !seen.iter().any(|other| other.is_same_print(date));
+            seen.push(date.clone());
+            is_new
+        });
+        if all.len() != 3 {
             return;
         }
+        let mut orders = ORDERS
+            .iter()
+            .filter_map(|order| Some((*order, self.plausible_dates(order.map(|at| &all[at].1))?)));
+        let (Some(([birth, _, expiry], (birth_date, expiry_date))), None) = (orders.next(), orders.next())
+        else {
+            return;
+        };
+        let first = (birth_date, all[birth].0, all[birth].1.chars.clone());
+        let last = (expiry_date, all[expiry].0, all[expiry].1.chars.clone());
         let known = |label: Label| self.context.known.is_some_and(|known| known.has(label));
         let inferred = [
-            (field::BIRTH_DATE, Label::Birth, first.clone()),
-            (field::EXPIRY_DATE, Label::Expiry, last.clone()),
+            (field::BIRTH_DATE, Label::Birth, first),
+            (field::EXPIRY_DATE, Label::Expiry, last),
         ];
         let open: Vec<_> = inferred
             .into_iter()
@@ -378,6 +389,26 @@ impl FieldReader<'_> {
             };
             self.insert(name, &date.to_string(), &candidate);
         }
+    }
+
+    /// Dates of birth and expiry, if three dates can be birth, issue and expiry of one document: a document is valid for
+    /// at most 11 years, and its holder is at least 12 at its expiry.
+    fn plausible_dates(
+        &self,
+        [birth, issue, expiry]: [&PrintedDate; 3],
+    ) -> Option<(PartialDate, PartialDate)> {
+        let issue = issue.in_century(DateRole::Issue, self.today)?;
+        let role = DateRole::Birth {
+            ages: self.plausible_ages(),
+            by: issue.to_date()?,
+        };
+        let birth = birth.in_century(role, self.today)?;
+        let expiry = expiry.in_century(DateRole::Expiry, self.today)?;
+        let is_plausible = birth < issue
+            && issue < expiry
+            && expiry.year() - issue.year() <= 11
+            && expiry.year() - birth.year() >= 12;
+        is_plausible.then_some((birth, expiry))
     }
 
     fn insert(&mut self, name: &str, value: &str, candidate: &Candidate) {

@@ -404,6 +404,34 @@ fn the_zone_gives_no_value_that_is_not_printed() {
 }
 
 #[test]
+fn dates_without_labels_need_one_plausible_order() {
+    let rows: &[(&[&str], &[(&str, &str)])] = &[
+        (
+            &["31 DES/DEC 66", "26 MAI/MAY 19", "26 MAI/MAY 29"],
+            &[("birthDate", "1966-12-31"), ("expiryDate", "2029-05-26")],
+        ),
+        (
+            &["12.08.1974", "01.02.2020", "01.02.2030"],
+            &[("birthDate", "1974-08-12"), ("expiryDate", "2030-02-01")],
+        ),
+        // Four dates, a validity of 46 years, and a holder of 11 years.
+        (&["12.08.1974", "01.02.2020", "01.02.2030", "01.02.2021"], &[]),
+        (&["12.08.1974", "01.02.1984", "01.02.2030"], &[]),
+        (&["12.08.2012", "01.02.2018", "01.02.2023"], &[]),
+    ];
+    for (dates, expected) in rows {
+        let mut lines = vec![("PASSPORT", 0.0, 10.0)];
+        lines.extend(
+            dates
+                .iter()
+                .enumerate()
+                .map(|(at, date)| (*date, 0.0, 40.0 + 60.0 * at as f32)),
+        );
+        assert_eq!(fields(&lines), pairs(expected), "{dates:?}");
+    }
+}
+
+#[test]
 fn a_misread_name_beside_the_zone_gives_no_value() {
     let lines = [
         ("Surname", 200.0, 90.0),
