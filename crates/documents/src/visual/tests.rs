@@ -405,7 +405,8 @@ fn the_zone_gives_no_value_that_is_not_printed() {
 
 #[test]
 fn dates_without_labels_need_one_plausible_order() {
-    let rows: &[(&[&str], &[(&str, &str)])] = &[
+    type Expected = (&'static str, &'static str);
+    let rows: &[(&[&str], &[Expected])] = &[
         (
             &["31 DES/DEC 66", "26 MAI/MAY 19", "26 MAI/MAY 29"],
             &[("birthDate", "1966-12-31"), ("expiryDate", "2029-05-26")],

@@ -37,7 +37,9 @@ pub(super) fn visual(rows: &[Row], answers: &BTreeMap<String, Value>) -> Value {
     let mut counts = [Count::default(); FIELDS.len()];
     let (mut documents, mut wrong) = (0_u64, Vec::new());
     for row in rows.iter().filter(|row| row.valid) {
-        let Ok(zone) = mrz::parse(&row.lines) else { continue };
+        let Ok(zone) = mrz::parse(&row.lines) else {
+            continue;
+        };
         documents += 1;
         let fields: BTreeMap<String, Field> = answers
             .get(&row.file)
@@ -59,12 +61,24 @@ pub(super) fn visual(rows: &[Row], answers: &BTreeMap<String, Value>) -> Value {
     report.insert("documents".into(), json!(documents));
     for (name, count) in FIELDS.iter().zip(counts) {
         report.insert(format!("{name}Printed"), json!(count.printed));
-        report.insert(format!("{name}Precision"), json!(rounded(share(count.correct, count.read))));
-        report.insert(format!("{name}Recall"), json!(rounded(share(count.correct, count.printed))));
+        report.insert(
+            format!("{name}Precision"),
+            json!(rounded(share(count.correct, count.read))),
+        );
+        report.insert(
+            format!("{name}Recall"),
+            json!(rounded(share(count.correct, count.printed))),
+        );
     }
     let sum = |value: fn(&Count) -> u64| counts.iter().map(value).sum::<u64>();
-    report.insert("precision".into(), json!(rounded(share(sum(|c| c.correct), sum(|c| c.read)))));
-    report.insert("recall".into(), json!(rounded(share(sum(|c| c.correct), sum(|c| c.printed)))));
+    report.insert(
+        "precision".into(),
+        json!(rounded(share(sum(|c| c.correct), sum(|c| c.read)))),
+    );
+    report.insert(
+        "recall".into(),
+        json!(rounded(share(sum(|c| c.correct), sum(|c| c.printed)))),
+    );
     report.insert("wrong".into(), json!(wrong));
     Value::Object(report)
 }
@@ -92,7 +106,10 @@ fn is_correct(name: &str, zone: &MrzReading, fields: &BTreeMap<String, Field>) -
                 last_name: Some(last_name),
                 ..SubmittedData::default()
             };
-            Some(read.surname.map(|surname| same_name(submitted(surname), "lastName")))
+            Some(
+                read.surname
+                    .map(|surname| same_name(submitted(surname), "lastName")),
+            )
         }
         "givenNames" => {
             truth.given_names.as_ref()?;
@@ -100,7 +117,10 @@ fn is_correct(name: &str, zone: &MrzReading, fields: &BTreeMap<String, Field>) -
                 first_name: Some(first_name),
                 ..SubmittedData::default()
             };
-            Some(read.given_names.map(|names| same_name(submitted(names), "firstName")))
+            Some(
+                read.given_names
+                    .map(|names| same_name(submitted(names), "firstName")),
+            )
         }
         field::DOCUMENT_NUMBER => equal(truth.document_number, read.document_number),
         field::BIRTH_DATE => equal(truth.birth_date, read.birth_date),
@@ -130,10 +150,19 @@ mod tests {
         let answer = json!({"visual": {"lastName": field("Eriksson"), "firstName": field("ANNA"), "sex": field("M"),
             "birthDate": field("1974-08-12")}});
         let answers = BTreeMap::from([("a.png".to_owned(), answer)]);
-        let report = visual(&[row("a.png", true), row("b.png", true), row("c.png", false)], &answers);
+        let report = visual(
+            &[row("a.png", true), row("b.png", true), row("c.png", false)],
+            &answers,
+        );
         assert_eq!(report["documents"], json!(2));
-        assert_eq!((&report["lastNamePrecision"], &report["lastNameRecall"]), (&json!(1.0), &json!(0.5)));
-        assert_eq!((&report["birthDatePrecision"], &report["birthDateRecall"]), (&json!(1.0), &json!(0.5)));
+        assert_eq!(
+            (&report["lastNamePrecision"], &report["lastNameRecall"]),
+            (&json!(1.0), &json!(0.5))
+        );
+        assert_eq!(
+            (&report["birthDatePrecision"], &report["birthDateRecall"]),
+            (&json!(1.0), &json!(0.5))
+        );
         assert_eq!(report["sexPrecision"], json!(0.0));
         assert_eq!(report["documentNumberPrecision"], json!(null));
         assert_eq!(report["wrong"], json!(["a.png sex"]));
