@@ -94,7 +94,7 @@ fn is_correct(name: &str, zone: &MrzReading, fields: &BTreeMap<String, Field>) -
     }
     // Names are compared as those of a form are, without what that comparison forgives in a form.
     let same_name = |submitted: SubmittedData, field: &str| {
-        compare(&submitted, &[truth.clone()])
+        compare(&submitted, std::slice::from_ref(&truth))
             .field_results
             .iter()
             .any(|result| result.field == field && result.matches == Some(true) && result.score >= 90.0)
