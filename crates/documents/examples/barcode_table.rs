@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p documents --example barcode_table` photographs its own specimens. With paths of pictures as
 //! arguments it reads those; the expected text is next to each as `.txt` or `.bin`. With `--tilt` before the
-//! paths, it photographs those pictures at several tilts.
+//! paths, it photographs those pictures at several tilts. With `--damage N` it photographs N licences under
+//! each kind of damage, and counts wrong payloads too.
 
 #[path = "../src/barcode/specimen.rs"]
 mod specimen;
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 use documents::barcode::{RawBarcode, WorkBudget, read_barcodes};
 use imaging::Picture;
-use specimen::{PAYLOAD, Shot, photograph, shoot};
+use specimen::{Damage, PAYLOAD, Shot, payload, photograph, shoot};
 
 /// The engine's work limit for an expected barcode.
 const WORK: WorkBudget = WorkBudget::pixels(60_000_000);
@@ -22,6 +23,10 @@ const PERSPECTIVES: [(f64, f64); 4] = [(0.0, 0.0), (25.0, 0.0), (0.0, -25.0), (-
 fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "--damage") {
+        let seeds = arguments.get(1).and_then(|count| count.parse().ok());
+        return damages(&mut out, seeds.unwrap_or(10));
+    }
     let tilted = arguments.first().is_some_and(|first| first == "--tilt");
     arguments.drain(..usize::from(tilted));
     let known: Vec<(String, Picture, Vec<u8>)> = arguments.iter().filter_map(|path| known(path)).collect();
@@ -37,6 +42,7 @@ fn main() -> std::io::Result<()> {
                     pitch,
                     blur,
                     noise: 4.0,
+                    damage: Damage::NONE,
                 })
             });
             shots.map(|shot| {
@@ -64,6 +70,7 @@ fn main() -> std::io::Result<()> {
                         pitch,
                         blur: 1,
                         noise: 3.0,
+                        damage: Damage::NONE,
                     };
                     let photo = shoot(&shot, size, |u, v| {
                         let (x, y) = ((u - margin) as i64, (v - margin) as i64);
@@ -85,6 +92,64 @@ fn main() -> std::io::Result<()> {
     }
 }
 
+/// Prints one line for each kind of damage, upright and tilted.
+fn damages(out: &mut impl Write, seeds: u64) -> std::io::Result<()> {
+    let none = Damage::NONE;
+    let gaussian = |gaussian| Damage { gaussian, ..none };
+    let glare = |glare| Damage { glare, ..none };
+    let gone = |rows_gone| Damage { rows_gone, ..none };
+    let kinds = [
+        ("none", none),
+        (
+            "inverted",
+            Damage {
+                is_inverted: true,
+                ..none
+            },
+        ),
+        ("gaussian 1 px", gaussian(1.0)),
+        ("gaussian 2 px", gaussian(2.0)),
+        ("gaussian 2.5 px", gaussian(2.5)),
+        ("gaussian 3 px", gaussian(3.0)),
+        ("glare 0.15", glare(0.15)),
+        ("glare 0.25", glare(0.25)),
+        ("glare 0.35", glare(0.35)),
+        ("rows gone 10 %", gone(0.1)),
+        ("rows gone 20 %", gone(0.2)),
+        ("rows gone 30 %", gone(0.3)),
+        (
+            "inverted, gaussian 2 px, 10 % gone",
+            Damage {
+                is_inverted: true,
+                gaussian: 2.0,
+                rows_gone: 0.1,
+                ..none
+            },
+        ),
+    ];
+    for (name, damage) in kinds {
+        for (tilt, yaw, pitch) in [(0.0, 0.0, 0.0), (17.0, 15.0, -10.0)] {
+            let shots = (0..seeds).map(|seed| {
+                let text = payload(seed);
+                let shot = Shot {
+                    columns: 10 + seed as usize % 4,
+                    module: 3.0,
+                    tilt: tilt + (seed % 5) as f64 * 0.4,
+                    yaw,
+                    pitch,
+                    blur: 0,
+                    noise: 4.0,
+                    damage: Damage { seed, ..damage },
+                };
+                (format!("{shot:?}"), photograph(&text, &shot), text.into_bytes())
+            });
+            let tally = tally(out, shots)?;
+            writeln!(out, "{name:36} {tilt:3}°: {tally}")?;
+        }
+    }
+    Ok(())
+}
+
 /// Prints one line for each tilt.
 fn tilts<I: Iterator<Item = (String, Picture, Vec<u8>)>>(
     out: &mut impl Write,
@@ -102,13 +167,14 @@ fn tally(
     out: &mut impl Write,
     cases: impl Iterator<Item = (String, Picture, Vec<u8>)>,
 ) -> std::io::Result<String> {
-    let (mut read, mut times) = (0, Vec::new());
+    let (mut read, mut wrong, mut times) = (0, 0, Vec::new());
     for (what, picture, expected) in cases {
         let start = Instant::now();
         let found = read_barcodes(&picture, WORK);
         times.push(start.elapsed().as_secs_f64() * 1e3);
         let is_right =
             |barcode: &RawBarcode| barcode.bytes == expected || barcode.text.as_bytes() == expected;
+        wrong += found.iter().filter(|barcode| !is_right(barcode)).count();
         if found.iter().any(is_right) {
             read += 1;
         } else if std::env::var_os("VERBOSE").is_some() {
@@ -118,7 +184,7 @@ fn tally(
     times.sort_by(f64::total_cmp);
     let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
     Ok(format!(
-        "{read:3}/{} read, median {:.0} ms, 95 % {:.0} ms",
+        "{read:3}/{} read, {wrong} wrong, median {:.0} ms, 95 % {:.0} ms",
         times.len(),
         at(50),
         at(95)

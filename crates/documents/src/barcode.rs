@@ -8,8 +8,11 @@
 //!    quadrilateral.
 //! 3. [`symbol`] decodes the straightened quadrilateral with `rxing`.
 
+mod correction;
 mod guards;
+mod patterns;
 mod regions;
+mod rows;
 #[cfg(test)]
 mod specimen;
 mod symbol;
@@ -56,8 +59,13 @@ impl WorkBudget {
     /// Subtracts the work of one step and returns whether the step may run. A step may begin while any work
     /// remains, so the last one may exceed the limit by its own work.
     fn take(&mut self, width: u32, height: u32) -> bool {
+        self.take_pixels(u64::from(width) * u64::from(height))
+    }
+
+    /// Does the same for work given as a number of pixels.
+    fn take_pixels(&mut self, pixels: u64) -> bool {
         let may = self.left > 0;
-        self.left = self.left.saturating_sub(u64::from(width) * u64::from(height));
+        self.left = self.left.saturating_sub(pixels);
         may
     }
 }
@@ -112,6 +120,15 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> 
     let (upright, to_picture) = region.upright(luma);
     let guards = guards::find(&upright);
     for quad in guards.quads {
+        if let Some(decoded) = read_rows(&upright, &quad, work) {
+            let corners = quad.corners().map(|corner| to_picture.apply(corner));
+            let corners = if decoded.is_flipped {
+                flipped(corners)
+            } else {
+                corners
+            };
+            return RegionOutcome::Read(raw(decoded.text, corners));
+        }
         for (width, height) in quad.sizes() {
             let Some((square, to_upright)) = quad.square(&upright, width, height) else {
                 continue;
@@ -139,6 +156,17 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> 
     symbol::decode(&upright, false).map_or(RegionOutcome::Unreadable, |text| {
         let corners = rectangle(upright.width, upright.height);
         RegionOutcome::Read(raw(text, corners.map(|corner| to_picture.apply(corner))))
+    })
+}
+
+/// Decodes a symbol by its rows, with each likely number of columns.
+fn read_rows(upright: &Luma, quad: &guards::SymbolQuad, work: &mut WorkBudget) -> Option<rows::Decoded> {
+    quad.columns().into_iter().find_map(|columns| {
+        let straight = quad.straightened(upright, columns)?;
+        if !work.take(straight.width, straight.height) {
+            return None;
+        }
+        rows::decode(&straight, columns, work)
     })
 }
 
@@ -210,7 +238,7 @@ fn encloses(corners: &[Point; 4], point: Point) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::specimen::{PAYLOAD, Shot, photograph, shoot};
+    use super::specimen::{Damage, PAYLOAD, Shot, photograph, shoot};
     use super::*;
 
     const AMPLE: WorkBudget = WorkBudget::pixels(1_000_000_000);
@@ -222,6 +250,7 @@ mod tests {
         pitch: 0.0,
         blur: 0,
         noise: 4.0,
+        damage: Damage::NONE,
     };
 
     fn assert_read(picture: &Picture, what: &str) -> RawBarcode {

@@ -63,6 +63,18 @@ pub fn parse_aamva(bytes: &[u8]) -> Result<Aamva, AamvaError> {
     parse_aamva_text(&text)
 }
 
+/// Removes byte order marks from the beginning. Some printers write a UTF-8 file with its mark, which is `ï»¿`
+/// if it is read as Latin-1.
+fn without_byte_order_marks(mut text: &str) -> &str {
+    while let Some(rest) = ["\u{feff}", "\u{ef}\u{bb}\u{bf}"]
+        .iter()
+        .find_map(|mark| text.strip_prefix(mark))
+    {
+        text = rest;
+    }
+    text
+}
+
 /// Parses decoded text as [`parse_aamva`] does.
 ///
 /// # Errors
@@ -71,7 +83,7 @@ pub fn parse_aamva_text(text: &str) -> Result<Aamva, AamvaError> {
     if text.len() > 2 * LONGEST {
         return Err(AamvaError::NotAamva);
     }
-    let payload = scan::scan(text).ok_or(AamvaError::NotAamva)?;
+    let payload = scan::scan(without_byte_order_marks(text)).ok_or(AamvaError::NotAamva)?;
     let element = |id: &str| {
         payload
             .elements

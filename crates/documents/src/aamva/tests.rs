@@ -143,6 +143,22 @@ fn names_are_found_wherever_they_stand() {
 }
 
 #[test]
+fn a_byte_order_mark_is_removed() {
+    // Without a header, the first element would be lost.
+    let elements = "DCSSMITH\nDACJOHN\nDAQ1\nDBA01012030\nDBB01011980\nDBC1\nDAJVA\nDAIRICHMOND";
+    let plain = parse_aamva(elements.as_bytes()).unwrap();
+    assert_eq!(plain.last_name.as_deref(), Some("SMITH"));
+    let utf8 = ["\u{feff}", "\u{ef}\u{bb}\u{bf}", "\u{feff}\u{ef}\u{bb}\u{bf}"]
+        .map(|mark| format!("{mark}{elements}").into_bytes());
+    let latin1 = [b"\xEF\xBB\xBF", elements.as_bytes(), b"\nDAG\xE9"].concat();
+    for payload in utf8.into_iter().chain([latin1]) {
+        let card = parse_aamva(&payload).unwrap();
+        assert_eq!(card.last_name, plain.last_name);
+        assert_eq!(card.document_number, plain.document_number);
+    }
+}
+
+#[test]
 fn values_are_understood_or_left_out() {
     for (value, expected) in [
         ("07051973", Some("1973-07-05")),

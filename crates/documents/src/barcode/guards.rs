@@ -6,6 +6,8 @@
 
 use imaging::{Homography, Integral, Luma, Point};
 
+use super::rows;
+
 /// Widths in modules of the start pattern's bar, space, bar, …; the first bar of the next codeword follows.
 const START: [f32; 8] = [8.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0];
 /// Widths in modules of the stop pattern's bar, space, bar, ….
@@ -20,6 +22,9 @@ const HYSTERESIS: f32 = 6.0;
 const MIN_LINES: usize = 4;
 /// The largest number of lines that are searched.
 const MAX_LINES: u32 = 240;
+/// The largest size of a symbol in modules: 30 columns, and 90 rows of four modules.
+const MAX_MODULES_ACROSS: u32 = 579;
+const MAX_MODULES_DOWN: u32 = 360;
 /// Pixels per module of a straightened symbol.
 const MODULE: f32 = 4.0;
 /// Modules of white around a straightened symbol.
@@ -54,6 +59,8 @@ pub(super) struct SymbolQuad {
     modules: f32,
     /// Height in modules.
     height: f32,
+    /// Whether the symbol has white bars on black.
+    pub(super) is_inverted: bool,
 }
 
 impl SymbolQuad {
@@ -76,8 +83,44 @@ impl SymbolQuad {
         let shift = f64::from(-quiet);
         let shift = Homography([[1.0, 0.0, shift], [0.0, 1.0, shift], [0.0, 0.0, 1.0]]);
         let border = 2 * quiet as u32;
-        let square = luma.warp(&shift.then(&map), width + border, height + border, 255);
+        let mut square = luma.warp(&shift.then(&map), width + border, height + border, 255);
+        if self.is_inverted {
+            invert(&mut square);
+        }
         Some((square, map))
+    }
+
+    /// The symbol's likely numbers of data columns, the most likely first.
+    pub(super) fn columns(&self) -> [usize; 3] {
+        let columns = (self.modules / 17.0) as usize;
+        // Start and stop pattern and two row indicators are no data columns.
+        [columns, columns + 1, columns.saturating_sub(1)].map(|columns| columns.saturating_sub(4))
+    }
+
+    /// The symbol straightened for [`rows::decode`], if it has this many data columns. `None` if the corners
+    /// form no valid quadrilateral.
+    pub(super) fn straightened(&self, luma: &Luma, columns: usize) -> Option<Luma> {
+        let modules = u32::try_from(columns).ok()? * 17 + 69;
+        let height = self.height.ceil() as u32;
+        if modules > MAX_MODULES_ACROSS || height > MAX_MODULES_DOWN {
+            return None;
+        }
+        let (width, height) = (modules * rows::ACROSS, height.max(3) * rows::DOWN);
+        let map = Homography::from_rectangle(width, height, self.corners)?;
+        let margin = [rows::MARGIN_ACROSS * rows::ACROSS, rows::MARGIN_DOWN * rows::DOWN];
+        let [x, y] = margin.map(|margin| -f64::from(margin));
+        let shift = Homography([[1.0, 0.0, x], [0.0, 1.0, y], [0.0, 0.0, 1.0]]);
+        let map = shift.then(&map);
+        let mut straight = luma.warp(&map, width + 2 * margin[0], height + 2 * margin[1], 255);
+        if self.is_inverted {
+            invert(&mut straight);
+        }
+        Some(straight)
+    }
+
+    /// The corners in the order of [`SymbolQuad`].
+    pub(super) fn corners(&self) -> [Point; 4] {
+        self.corners
     }
 }
 
@@ -94,25 +137,33 @@ pub(super) struct Guards {
 pub(super) fn find(luma: &Luma) -> Guards {
     let lines = edges(luma);
     let width = luma.width as f32;
-    let reversed: Vec<Line> = lines.iter().map(|line| line.reversed(width)).collect();
     let mut any = false;
     let mut quads = Vec::new();
-    for (lines, turned) in [(&lines, false), (&reversed, true)] {
-        let start = fit_side(&find_pattern(lines, &START, |edges| edges[0]), luma.height);
-        let stop = fit_side(&find_pattern(lines, &STOP, |edges| edges[9]), luma.height);
-        any |= start.is_some() || stop.is_some();
-        let (Some(start), Some(stop)) = (start, stop) else {
-            continue;
+    for is_inverted in [false, true] {
+        let lines: Vec<Line> = if is_inverted {
+            lines.iter().map(Line::inverted).collect()
+        } else {
+            lines.clone()
         };
-        let Some(mut quad) = between(start, stop) else {
-            continue;
-        };
-        if turned {
-            // These are the corners in the picture that is not reversed, where the symbol is upside down.
-            let corners = quad.corners.map(|corner| Point::new(width - corner.x, corner.y));
-            quad.corners = [corners[3], corners[2], corners[1], corners[0]];
+        let reversed: Vec<Line> = lines.iter().map(|line| line.reversed(width)).collect();
+        for (lines, turned) in [(&lines, false), (&reversed, true)] {
+            let start = fit_side(&find_pattern(lines, &START, |edges| edges[0]), luma.height);
+            let stop = fit_side(&find_pattern(lines, &STOP, |edges| edges[9]), luma.height);
+            any |= start.is_some() || stop.is_some();
+            let (Some(start), Some(stop)) = (start, stop) else {
+                continue;
+            };
+            let Some(mut quad) = between(start, stop) else {
+                continue;
+            };
+            quad.is_inverted = is_inverted;
+            if turned {
+                // These are the corners in the picture that is not reversed, where the symbol is upside down.
+                let corners = quad.corners.map(|corner| Point::new(width - corner.x, corner.y));
+                quad.corners = [corners[3], corners[2], corners[1], corners[0]];
+            }
+            quads.push((start.hits + stop.hits, quad));
         }
-        quads.push((start.hits + stop.hits, quad));
     }
     quads.sort_by_key(|&(hits, _)| std::cmp::Reverse(hits));
     Guards {
@@ -121,13 +172,29 @@ pub(super) fn find(luma: &Luma) -> Guards {
     }
 }
 
+/// Makes black white.
+fn invert(luma: &mut Luma) {
+    for grey in &mut luma.pixels {
+        *grey = 255 - *grey;
+    }
+}
+
 /// The edges along one line: white to black, black to white, and so on.
+#[derive(Clone)]
 struct Line {
     y: f32,
     edges: Vec<f32>,
 }
 
 impl Line {
+    /// The line of the inverted picture.
+    fn inverted(&self) -> Self {
+        Self {
+            y: self.y,
+            edges: self.edges.iter().skip(1).copied().collect(),
+        }
+    }
+
     /// The line as seen from the right.
     fn reversed(&self, width: f32) -> Self {
         // The line must end with a black-to-white edge, which is white to black in the reverse direction.
@@ -298,5 +365,6 @@ fn between(start: Side, stop: Side) -> Option<SymbolQuad> {
         corners,
         modules: columns * 17.0 + 1.0,
         height,
+        is_inverted: false,
     })
 }

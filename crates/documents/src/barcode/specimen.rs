@@ -27,6 +27,59 @@ pub(crate) struct Shot {
     pub(crate) blur: u32,
     /// Approximate standard deviation of the noise in grey levels.
     pub(crate) noise: f64,
+    /// What is wrong with the symbol or its photograph.
+    pub(crate) damage: Damage,
+}
+
+/// Damage of a symbol and its photograph.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Damage {
+    /// Bars are white and the rest of the card is black.
+    pub(crate) is_inverted: bool,
+    /// Standard deviation of a Gaussian blur in pixels.
+    pub(crate) gaussian: f64,
+    /// Radius of a round spot of glare as a share of the symbol's height.
+    pub(crate) glare: f64,
+    /// Share of neighbouring rows that a sticker covers.
+    pub(crate) rows_gone: f64,
+    /// Decides the place of the glare and of the sticker.
+    pub(crate) seed: u64,
+}
+
+impl Damage {
+    pub(crate) const NONE: Self = Self {
+        is_inverted: false,
+        gaussian: 0.0,
+        glare: 0.0,
+        rows_gone: 0.0,
+        seed: 0,
+    };
+
+    /// A pseudo-random number from 0 to 1.
+    fn chance(&self, index: u64) -> f64 {
+        let mixed = (self.seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ (index + 1).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed >> 40) as f64 / f64::from(1 << 24)
+    }
+}
+
+/// A payload of the same form as [`PAYLOAD`] with other letters and digits.
+#[allow(dead_code, reason = "the table and the tests use different parts")]
+pub(crate) fn payload(seed: u64) -> String {
+    let random = Damage { seed, ..Damage::NONE };
+    let (head, body) = PAYLOAD.split_at(60);
+    let other = body.char_indices().map(|(index, letter)| {
+        let next = |first: u8, count: f64| char::from(first + (random.chance(index as u64) * count) as u8);
+        let is_identifier = body[..index].rfind('\n').is_some_and(|line| index - line <= 3);
+        match letter {
+            _ if is_identifier => letter,
+            '0'..='9' => next(b'0', 10.0),
+            'A'..='Z' => next(b'A', 26.0),
+            _ => letter,
+        }
+    });
+    head.chars().chain(other).collect()
 }
 
 /// Photographs the card's back: a white card with lines of text and the barcode, on a dark table.
@@ -35,15 +88,31 @@ pub(crate) fn photograph(payload: &str, shot: &Shot) -> Picture {
     // The unit is modules: an ID-1 card is 85.6 × 54 mm, and its barcode is about 72 mm wide.
     let (symbol_width, symbol_height) = (symbol.width as f64, symbol.rows as f64 * 3.0);
     let (card_width, card_height) = (symbol_width * 1.19, symbol_width * 0.75);
+    let damage = shot.damage;
+    let first_gone = damage.chance(0) * (1.0 - damage.rows_gone) * symbol_height;
+    let gone = first_gone..first_gone + damage.rows_gone * symbol_height;
+    let glare = [
+        symbol_width * (0.1 + 0.8 * damage.chance(1)),
+        symbol_height * damage.chance(2),
+    ];
     shoot(shot, [card_width, card_height], |u, v| {
         // The barcode lies below the card's middle, lines of text above it.
         let column = u - (card_width - symbol_width) / 2.0;
         let row = v - (card_height - symbol_height) / 2.0 - card_height * 0.1;
-        match symbol.is_black(column, row / 3.0) {
+        let grey = match symbol.is_black(column, row / 3.0) {
+            Some(_) if gone.contains(&row) => 190,
             Some(true) => 40,
             Some(false) => 215,
             None if text_is_black(u, v, card_height) => 60,
             None => 215,
+        };
+        let from_glare = (column - glare[0]).hypot(row - glare[1]);
+        if from_glare < damage.glare * symbol_height {
+            255
+        } else if damage.is_inverted {
+            255 - grey
+        } else {
+            grey
         }
     })
 }
@@ -56,7 +125,9 @@ pub(crate) fn shoot(shot: &Shot, [width, height]: [f64; 2], ink: impl Fn(f64, f6
     let camera = Camera::new(shot, width);
     let side = (width.hypot(height) * shot.module * 1.25) as u32;
     let map = camera.picture_to_card(side);
-    let mut noise = Noise(shot.tilt.to_bits() ^ shot.yaw.to_bits().rotate_left(7) ^ shot.pitch.to_bits());
+    let mut noise = Noise(
+        shot.damage.seed ^ shot.tilt.to_bits() ^ shot.yaw.to_bits().rotate_left(7) ^ shot.pitch.to_bits(),
+    );
     let mut luma = Luma::filled(side, side, TABLE);
     for (index, grey) in luma.pixels.iter_mut().enumerate() {
         let (x, y) = (index as u32 % side, index as u32 / side);
@@ -74,7 +145,7 @@ pub(crate) fn shoot(shot: &Shot, [width, height]: [f64; 2], ink: impl Fn(f64, f6
         }
         *grey = (sum / (SAMPLES * SAMPLES)) as u8;
     }
-    let blurred = blur(&luma, shot.blur);
+    let blurred = gaussian(&blur(&luma, shot.blur), shot.damage.gaussian);
     let noisy = blurred
         .pixels
         .iter()
@@ -184,6 +255,39 @@ fn blur(luma: &Luma, radius: u32) -> Luma {
         }
     }
     blurred
+}
+
+/// A Gaussian blur with a standard deviation in pixels.
+fn gaussian(luma: &Luma, deviation: f64) -> Luma {
+    if deviation == 0.0 {
+        return luma.clone();
+    }
+    let reach = (3.0 * deviation).ceil() as i64;
+    let weights: Vec<f64> = (-reach..=reach)
+        .map(|at| (-0.5 * (at as f64 / deviation).powi(2)).exp())
+        .collect();
+    let total: f64 = weights.iter().sum();
+    let along = |luma: &Luma, [dx, dy]: [i64; 2]| {
+        let mut blurred = luma.clone();
+        for (index, grey) in blurred.pixels.iter_mut().enumerate() {
+            let (x, y) = (
+                index as i64 % i64::from(luma.width),
+                index as i64 / i64::from(luma.width),
+            );
+            let sum: f64 = weights
+                .iter()
+                .zip(-reach..)
+                .map(|(weight, at)| {
+                    let x = (x + at * dx).clamp(0, i64::from(luma.width) - 1);
+                    let y = (y + at * dy).clamp(0, i64::from(luma.height) - 1);
+                    weight * f64::from(luma.pixel(x as u32, y as u32))
+                })
+                .sum();
+            *grey = (sum / total).round() as u8;
+        }
+        blurred
+    };
+    along(&along(luma, [1, 0]), [0, 1])
 }
 
 /// Approximately normal noise: the sum of uniform random numbers.

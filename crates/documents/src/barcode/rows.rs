@@ -1,0 +1,326 @@
+//! Reads the codewords of a straightened PDF417 symbol row by row, and corrects them.
+//!
+//! The row indicators (ISO/IEC 15438 §4.3.4) give each row's number, so rows that are covered or torn off are
+//! erasures instead of a shift. Each row is averaged over its height before its codewords are matched, which
+//! removes noise. A payload is returned only if the correction leaves a margin and the symbol length descriptor
+//! is right. This module never searches for symbols.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use imaging::Luma;
+use rxing::pdf417::decoder::decoded_bit_stream_parser;
+
+use super::WorkBudget;
+use super::correction::{self, correct};
+use super::patterns::{self, MODULES, Match, PatternSet};
+
+/// Pixels per module of a straightened symbol, across and down.
+pub(super) const ACROSS: u32 = 4;
+pub(super) const DOWN: u32 = 3;
+/// Modules around a straightened symbol. Above and below, there may be rows whose guard patterns were not
+/// found.
+pub(super) const MARGIN_ACROSS: u32 = 4;
+pub(super) const MARGIN_DOWN: u32 = 12;
+/// The largest number of data columns and rows (ISO/IEC 15438 §4.2.2).
+const MAX_COLUMNS: usize = 30;
+const MAX_ROWS: usize = 90;
+/// An indicator with a smaller correlation has no vote.
+const MIN_INDICATOR: f32 = 0.8;
+/// A codeword with a smaller correlation is an erasure.
+const MIN_CORRELATION: f32 = 0.75;
+/// A codeword with a smaller share of the median contrast is an erasure.
+const MIN_CONTRAST: f32 = 0.3;
+/// The shifts in modules at which a codeword is matched.
+const SHIFTS: [f32; 3] = [0.0, -0.3, 0.3];
+/// The shares of the usable check codewords that are spent on the least certain codewords, in turn.
+const ERASED: [f32; 4] = [0.0, 0.3, 0.6, 1.0];
+/// The work of one match with a cluster, in pixels.
+const MATCH_WORK: u64 = 400;
+
+/// A decoded symbol.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    pub(super) text: String,
+    /// Whether the rows are in reverse order, as in a mirrored picture.
+    pub(super) is_flipped: bool,
+}
+
+/// Decodes a straightened symbol of this many data columns. Returns `None` if it is not read with certainty, or
+/// if the work limit is reached.
+pub(super) fn decode(symbol: &Luma, columns: usize, work: &mut WorkBudget) -> Option<Decoded> {
+    if !(1..=MAX_COLUMNS).contains(&columns) {
+        return None;
+    }
+    patterns::sets().iter().find_map(|set| {
+        let reader = Reader { symbol, columns, set };
+        let lines = u64::from(symbol.height / 2);
+        if !work.take_pixels(lines * 2 * 3 * MATCH_WORK) {
+            return None;
+        }
+        let votes = reader.indicator_votes();
+        let layout = Layout::from_votes(&votes, columns)?;
+        let cells = (layout.rows * columns * SHIFTS.len()) as u64;
+        if !work.take_pixels(cells * MATCH_WORK) {
+            return None;
+        }
+        Some(Decoded {
+            text: payload(&reader.codewords(&layout), &layout)?,
+            is_flipped: layout.left.slope < 0.0,
+        })
+    })
+}
+
+/// A row indicator on a scan line.
+#[derive(Debug, Clone, Copy)]
+struct Vote {
+    is_left: bool,
+    y: f32,
+    row: usize,
+    /// What the indicator states: a part of the number of rows, of columns, or the level of correction.
+    stated: usize,
+}
+
+/// A linear relation of the y coordinate to the row: row = offset + slope · y.
+#[derive(Debug, Clone, Copy)]
+struct RowLine {
+    offset: f32,
+    slope: f32,
+}
+
+impl RowLine {
+    /// The y coordinate of a row's middle.
+    fn middle(self, row: usize) -> f32 {
+        (row as f32 + 0.5 - self.offset) / self.slope
+    }
+
+    /// The line with the most votes near it.
+    fn fit(votes: &[&Vote]) -> Option<(Self, usize)> {
+        const NEAR: f32 = 0.8;
+        const MIN_VOTES: usize = 5;
+        let near = |line: Self| {
+            votes
+                .iter()
+                .filter(move |vote| (line.offset + line.slope * vote.y - vote.row as f32 - 0.5).abs() < NEAR)
+        };
+        let stride = votes.len().div_ceil(60).max(1);
+        let mut best: Option<(Self, usize)> = None;
+        for (i, a) in votes.iter().enumerate().step_by(stride) {
+            for b in votes[i + 1..].iter().step_by(stride) {
+                let slope = (b.row as f32 - a.row as f32) / (b.y - a.y);
+                // A row is at least one module and at most 20 modules high.
+                let height = 1.0 / (slope.abs() * DOWN as f32);
+                if a.row.abs_diff(b.row) < 2 || !(1.0..20.0).contains(&height) {
+                    continue;
+                }
+                let line = Self {
+                    offset: a.row as f32 + 0.5 - slope * a.y,
+                    slope,
+                };
+                let count = near(line).count();
+                if best.is_none_or(|(_, most)| count > most) {
+                    best = Some((line, count));
+                }
+            }
+        }
+        let (line, count) = best?;
+        if count < MIN_VOTES {
+            return None;
+        }
+        let members: Vec<&&Vote> = near(line).collect();
+        let mean = |value: &dyn Fn(&Vote) -> f32| {
+            members.iter().map(|vote| value(vote)).sum::<f32>() / members.len() as f32
+        };
+        let (y, row) = (mean(&|vote| vote.y), mean(&|vote| vote.row as f32 + 0.5));
+        let spread = mean(&|vote| (vote.y - y).powi(2));
+        let joint = mean(&|vote| (vote.y - y) * (vote.row as f32 + 0.5 - row));
+        let slope = joint / spread;
+        let fitted = Self {
+            offset: row - slope * y,
+            slope,
+        };
+        let is_same_way = slope.is_finite() && slope * line.slope > 0.0;
+        Some((if is_same_way { fitted } else { line }, count))
+    }
+}
+
+/// The rows of a symbol.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    left: RowLine,
+    right: RowLine,
+    rows: usize,
+    /// The level of error correction.
+    level: usize,
+}
+
+impl Layout {
+    /// The layout that the most indicators state. Returns `None` if they state another number of columns.
+    fn from_votes(votes: &[Vote], columns: usize) -> Option<Self> {
+        let side = |is_left: bool| {
+            let votes: Vec<&Vote> = votes.iter().filter(|vote| vote.is_left == is_left).collect();
+            RowLine::fit(&votes)
+        };
+        let (left, right) = match (side(true), side(false)) {
+            (Some((left, a)), Some((right, b))) if left.slope * right.slope < 0.0 => {
+                if a > b {
+                    (left, left)
+                } else {
+                    (right, right)
+                }
+            }
+            (Some((left, _)), Some((right, _))) => (left, right),
+            (Some((line, _)), None) | (None, Some((line, _))) => (line, line),
+            (None, None) => return None,
+        };
+        let mut counts = [[0usize; 30]; 3];
+        for vote in votes {
+            let line = if vote.is_left { left } else { right };
+            if (line.offset + line.slope * vote.y - vote.row as f32 - 0.5).abs() < 0.8 {
+                // The right indicators state the same three numbers one row later.
+                let kind = (vote.row + if vote.is_left { 0 } else { 2 }) % 3;
+                counts[kind][vote.stated] += 1;
+            }
+        }
+        let most = |kind: usize| (0..30).max_by_key(|&stated| counts[kind][stated]).unwrap_or(0);
+        let [thirds, remainder, stated_columns] = [most(0), most(1), most(2)];
+        let rows = thirds * 3 + remainder % 3 + 1;
+        let layout = Self {
+            left,
+            right,
+            rows,
+            level: remainder / 3,
+        };
+        let is_possible =
+            (3..=MAX_ROWS).contains(&rows) && layout.level <= 8 && layout.checks() + 2 < rows * columns;
+        (stated_columns + 1 == columns && is_possible).then_some(layout)
+    }
+
+    /// The number of check codewords (ISO/IEC 15438 §4.7.1).
+    fn checks(&self) -> usize {
+        2 << self.level
+    }
+}
+
+/// Reads codewords from a straightened symbol.
+struct Reader<'a> {
+    symbol: &'a Luma,
+    columns: usize,
+    set: &'a PatternSet,
+}
+
+impl Reader<'_> {
+    /// Reads the row indicators on every second line.
+    fn indicator_votes(&self) -> Vec<Vote> {
+        let mut votes = Vec::new();
+        for y in (0..self.symbol.height).step_by(2) {
+            let profile = self.profile(|_| y as f32 + 0.5, 1.0);
+            for (is_left, cell) in [(true, 1), (false, self.columns + 2)] {
+                let found = self.set.best(modules(&profile, cell, 0.0), 0..3);
+                if found.correlation < MIN_INDICATOR {
+                    continue;
+                }
+                votes.push(Vote {
+                    is_left,
+                    y: y as f32 + 0.5,
+                    row: found.codeword as usize / 30 * 3 + found.cluster,
+                    stated: found.codeword as usize % 30,
+                });
+            }
+        }
+        votes
+    }
+
+    /// Matches every codeword of the data columns, row by row.
+    fn codewords(&self, layout: &Layout) -> Vec<Match> {
+        let width = self.symbol.width as f32;
+        let mut codewords = Vec::with_capacity(layout.rows * self.columns);
+        for row in 0..layout.rows {
+            let (left, right) = (layout.left.middle(row), layout.right.middle(row));
+            let reach = 0.3 / layout.left.slope.abs();
+            let profile = self.profile(|x| left + (right - left) * x / width, reach);
+            for column in 0..self.columns {
+                let candidates = SHIFTS.map(|shift| {
+                    let profile = modules(&profile, column + 2, shift);
+                    self.set.best(profile, row % 3..row % 3 + 1)
+                });
+                let best = candidates
+                    .into_iter()
+                    .max_by(|a, b| a.correlation.total_cmp(&b.correlation));
+                codewords.push(best.unwrap_or_default());
+            }
+        }
+        codewords
+    }
+
+    /// The mean brightness of each column of pixels over the lines within `reach` of `middle`.
+    fn profile(&self, middle: impl Fn(f32) -> f32, reach: f32) -> Vec<f32> {
+        let symbol = self.symbol;
+        (0..symbol.width)
+            .map(|x| {
+                let y = middle(x as f32);
+                let last = symbol.height as f32 - 1.0;
+                // A line's middle is half a pixel below its coordinate.
+                let first = (y - reach).round();
+                let end = (y + reach).round().max(first + 1.0);
+                if first < 0.0 || end > last + 1.0 {
+                    return 255.0;
+                }
+                let (first, end) = (first as u32, end as u32);
+                let sum: u32 = (first..end).map(|y| u32::from(symbol.pixel(x, y))).sum();
+                sum as f32 / (end - first) as f32
+            })
+            .collect()
+    }
+}
+
+/// The brightness of each module of a codeword. Cell 0 is the start pattern.
+fn modules(profile: &[f32], cell: usize, shift: f32) -> [f32; MODULES] {
+    let first = (MARGIN_ACROSS as usize + cell * MODULES) as f32 + shift;
+    std::array::from_fn(|module| {
+        let start = ((first + module as f32) * ACROSS as f32).round().max(0.0) as usize;
+        let end = (start + ACROSS as usize).min(profile.len());
+        profile
+            .get(start..end)
+            .filter(|part| !part.is_empty())
+            .map_or(255.0, |part| part.iter().sum::<f32>() / part.len() as f32)
+    })
+}
+
+/// Corrects and decodes codewords. The least certain ones are erased, more of them in each attempt.
+fn payload(codewords: &[Match], layout: &Layout) -> Option<String> {
+    let mut contrasts: Vec<f32> = codewords.iter().map(|found| found.contrast).collect();
+    contrasts.sort_by(f32::total_cmp);
+    let typical = contrasts.get(contrasts.len() * 6 / 10).copied()?.max(1.0);
+    let is_unread = |found: &Match| {
+        found.contrast < MIN_CONTRAST * typical
+            || found.correlation < MIN_CORRELATION
+            || found.codeword >= correction::MODULUS
+    };
+    let certainty = |found: &Match| {
+        if is_unread(found) {
+            return -1.0;
+        }
+        found.lead * found.correlation.powi(4) * (found.contrast / typical).min(1.0)
+    };
+    let mut order: Vec<usize> = (0..codewords.len()).collect();
+    order.sort_by(|&a, &b| certainty(&codewords[a]).total_cmp(&certainty(&codewords[b])));
+    let unread = codewords.iter().filter(|found| is_unread(found)).count();
+    let usable = layout.checks().checked_sub(correction::MARGIN)?;
+    let spare = usable.checked_sub(unread)?;
+    let received: Vec<u32> = codewords.iter().map(|found| found.codeword).collect();
+    ERASED.iter().find_map(|share| {
+        let erased = unread + (share * spare as f32) as usize;
+        let word = correct(&received, layout.checks(), &order[..erased])?;
+        // The first codeword states the number of codewords before the check codewords (§4.3.5).
+        (word[0] as usize == word.len() - layout.checks()).then_some(())?;
+        text(&word, layout.level)
+    })
+}
+
+/// Decodes corrected codewords to text. A panic of the library counts as an unreadable symbol.
+/// `AssertUnwindSafe` is sound because nothing that the closure uses is changed.
+fn text(codewords: &[u32], level: usize) -> Option<String> {
+    let attempt = || decoded_bit_stream_parser::decode(codewords, &level.to_string());
+    let decoded = catch_unwind(AssertUnwindSafe(attempt)).ok()?.ok()?;
+    Some(decoded.getText().to_owned())
+}
