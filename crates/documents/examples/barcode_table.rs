@@ -118,6 +118,20 @@ fn damages(out: &mut impl Write, seeds: u64) -> std::io::Result<()> {
         ("rows gone 20 %", gone(0.2)),
         ("rows gone 30 %", gone(0.3)),
         (
+            "rows gone 20 %, level 6",
+            Damage {
+                level: 6,
+                ..gone(0.2)
+            },
+        ),
+        (
+            "rows gone 30 %, level 6",
+            Damage {
+                level: 6,
+                ..gone(0.3)
+            },
+        ),
+        (
             "inverted, gaussian 2 px, 10 % gone",
             Damage {
                 is_inverted: true,

@@ -39,6 +39,9 @@ const SMALL_PICTURE: u32 = 400_000;
 /// The longest side, in pixels, of the picture that is decoded as a whole if no region was decoded.
 const WHOLE_SIDE: u32 = 1600;
 
+/// The largest number of unread regions that are read again with more of their surroundings.
+const MAX_LENGTHENED: usize = 2;
+
 /// The work that a search may still do, in pixels. Each region turned upright and each picture given to the
 /// decoder counts.
 ///
@@ -80,7 +83,7 @@ pub fn read_barcodes(picture: &Picture, mut work: WorkBudget) -> Vec<RawBarcode>
     if luma.width * luma.height <= SMALL_PICTURE {
         candidates.extend(regions::whole(&luma));
     }
-    let mut promising = false;
+    let mut promising = Vec::new();
     for region in candidates {
         if found
             .iter()
@@ -90,16 +93,26 @@ pub fn read_barcodes(picture: &Picture, mut work: WorkBudget) -> Vec<RawBarcode>
         }
         match read_region(&luma, &region, &mut work) {
             RegionOutcome::Read(barcode) => found.push(barcode),
-            RegionOutcome::Unreadable => promising = true,
+            RegionOutcome::Unreadable => promising.push(region),
             RegionOutcome::Nothing => {}
             RegionOutcome::OutOfWork => return found,
         }
     }
-    if found.is_empty() && promising {
+    for region in promising.iter().filter(|_| found.is_empty()).take(MAX_LENGTHENED) {
+        match read_region(&luma, &region.lengthened(), &mut work) {
+            RegionOutcome::Read(barcode) => return vec![barcode],
+            RegionOutcome::Unreadable | RegionOutcome::Nothing => {}
+            RegionOutcome::OutOfWork => return found,
+        }
+    }
+    if found.is_empty() && !promising.is_empty() {
         found.extend(read_whole(&luma, &mut work));
     }
     found
 }
+
+/// The work per pixel of finding guards in a blurred region.
+const SHARPENING_WORK: u64 = 2;
 
 /// The outcome of reading a region.
 enum RegionOutcome {
@@ -118,7 +131,13 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> 
         return RegionOutcome::OutOfWork;
     }
     let (upright, to_picture) = region.upright(luma);
-    let guards = guards::find(&upright);
+    let mut guards = guards::find(&upright);
+    if guards.quads.is_empty() && region.is_striped {
+        if !work.take_pixels(SHARPENING_WORK * u64::from(upright.width) * u64::from(upright.height)) {
+            return RegionOutcome::OutOfWork;
+        }
+        guards.quads = guards::find_blurred(&upright).quads;
+    }
     for quad in guards.quads {
         if let Some(decoded) = read_rows(&upright, &quad, work) {
             let corners = quad.corners().map(|corner| to_picture.apply(corner));

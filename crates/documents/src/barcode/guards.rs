@@ -20,6 +20,8 @@ const SINGLE_TOLERANCE: f32 = 1.0;
 const HYSTERESIS: f32 = 6.0;
 /// The smallest number of collinear hits that form a side of the symbol.
 const MIN_LINES: usize = 4;
+/// The lines above and below a line with which it is averaged before it is sharpened.
+const NEIGHBOURS: u32 = 2;
 /// The largest number of lines that are searched.
 const MAX_LINES: u32 = 240;
 /// The largest size of a symbol in modules: 30 columns, and 90 rows of four modules.
@@ -170,6 +172,64 @@ pub(super) fn find(luma: &Luma) -> Guards {
         quads: quads.into_iter().map(|(_, quad)| quad).collect(),
         has_pattern: any,
     }
+}
+
+/// Finds the symbols in a picture that is so blurred that single modules have lost most of their contrast.
+///
+/// The lines are averaged over their neighbours and then sharpened. Only edges are taken from the result.
+pub(super) fn find_blurred(luma: &Luma) -> Guards {
+    find(&sharpened(luma))
+}
+
+/// The picture sharpened across its stripes. Van Cittert's iteration inverts a Gaussian blur; its limited
+/// number of steps limits how much it amplifies noise.
+fn sharpened(luma: &Luma) -> Luma {
+    const STEPS: usize = 12;
+    // A symbol has about 300 modules, and a blur of about two thirds of a module is inverted.
+    let deviation = (luma.width as f32 / 450.0).clamp(1.5, 5.0);
+    let reach = (6.0 * deviation).ceil() as usize;
+    let gaussian: Vec<f32> = (0..=2 * reach)
+        .map(|at| (-0.5 * ((at as f32 - reach as f32) / deviation).powi(2)).exp())
+        .collect();
+    let total: f32 = gaussian.iter().sum();
+    let impulse: Vec<f32> = (0..=2 * reach)
+        .map(|at| f32::from(u8::from(at == reach)))
+        .collect();
+    let mut filter = impulse.clone();
+    for _ in 0..STEPS {
+        let blurred = |at: usize| {
+            let first = at.saturating_sub(reach);
+            let last = (at + reach).min(2 * reach);
+            let sum: f32 = (first..=last).map(|k| filter[k] * gaussian[at + reach - k]).sum();
+            sum / total
+        };
+        filter = (0..=2 * reach)
+            .map(|at| filter[at] + impulse[at] - blurred(at))
+            .collect();
+    }
+    let integral = luma.integral();
+    let mut sharp = luma.clone();
+    for y in 0..luma.height {
+        let (top, bottom) = (y.saturating_sub(NEIGHBOURS), y + NEIGHBOURS + 1);
+        let averaged: Vec<f32> = (0..luma.width)
+            .map(|x| integral.mean(x, top, x + 1, bottom))
+            .collect();
+        let last = averaged.len() - 1;
+        let padded: Vec<f32> = (0..averaged.len() + 2 * reach)
+            .map(|at| averaged[at.saturating_sub(reach).min(last)])
+            .collect();
+        let start = (y * luma.width) as usize;
+        let row = &mut sharp.pixels[start..start + averaged.len()];
+        for (grey, around) in row.iter_mut().zip(padded.windows(filter.len())) {
+            let sum: f32 = around
+                .iter()
+                .zip(&filter)
+                .map(|(value, weight)| value * weight)
+                .sum();
+            *grey = sum.clamp(0.0, 255.0) as u8;
+        }
+    }
+    sharp
 }
 
 /// Makes black white.

@@ -50,6 +50,13 @@ pub(super) struct Match {
     pub(super) contrast: f32,
 }
 
+impl Match {
+    /// How much the profile supports the match, to compare profiles of one codeword.
+    pub(super) fn evidence(&self) -> f32 {
+        self.correlation.max(0.0).powi(8) * self.contrast
+    }
+}
+
 impl PatternSet {
     fn new(blur: f32) -> Self {
         let mut clusters: [Cluster; 3] = Default::default();

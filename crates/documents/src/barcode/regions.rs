@@ -35,9 +35,20 @@ pub(super) struct Region {
     pub(super) across: f32,
     /// Its extent along the stripes, in pixels of the picture.
     pub(super) along: f32,
+    /// Whether the whole region has stripes of one direction.
+    pub(super) is_striped: bool,
 }
 
 impl Region {
+    /// The region made longer along its stripes. If a sticker covers rows, stripes above and below it are two
+    /// regions of one symbol.
+    pub(super) fn lengthened(self) -> Self {
+        Self {
+            along: self.along + 0.6 * self.across,
+            ..self
+        }
+    }
+
     /// The scale of the region turned upright, relative to the picture.
     fn upright_scale(&self) -> f32 {
         if self.across < *UPRIGHT_WIDTH.start() {
@@ -144,6 +155,9 @@ pub(super) fn find(luma: &Luma) -> Vec<Region> {
         scale,
     };
     let mut regions = grid.regions(striped, agree);
+    for region in &mut regions {
+        region.is_striped = true;
+    }
     // If rows are as low as modules are wide, only the guards are striped. The whole busy area is then a
     // region, in both directions, because the direction across the bars is uncertain.
     for region in grid.regions(busy, |_, _| true) {
@@ -170,6 +184,7 @@ pub(super) fn whole(luma: &Luma) -> [Region; 2] {
         angle: 0.0,
         across: width,
         along: height,
+        is_striped: false,
     };
     [
         upright,
@@ -265,6 +280,7 @@ impl Grid<'_> {
             angle,
             across: ((high[0] - low[0]) * 1.12 + 2.0 * margin) / self.scale,
             along: (high[1] - low[1] + 2.0 * margin) / self.scale,
+            is_striped: false,
         }
     }
 }

@@ -32,8 +32,13 @@ const MIN_CORRELATION: f32 = 0.75;
 const MIN_CONTRAST: f32 = 0.3;
 /// The shifts in modules at which a codeword is matched.
 const SHIFTS: [f32; 3] = [0.0, -0.3, 0.3];
+/// The parts of a row that are averaged: the middle relative to the row's and the reach to both sides, in row
+/// heights. The first is the whole row without its borders.
+const BANDS: [(f32, f32); 3] = [(0.0, 0.3), (-0.25, 0.15), (0.25, 0.15)];
+/// A codeword with this correlation is not read again from parts of its row.
+const CLEAR: f32 = 0.97;
 /// The shares of the usable check codewords that are spent on the least certain codewords, in turn.
-const ERASED: [f32; 4] = [0.0, 0.3, 0.6, 1.0];
+const ERASED: [f32; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 /// The work of one match with a cluster, in pixels.
 const MATCH_WORK: u64 = 400;
 
@@ -59,7 +64,7 @@ pub(super) fn decode(symbol: &Luma, columns: usize, work: &mut WorkBudget) -> Op
         }
         let votes = reader.indicator_votes();
         let layout = Layout::from_votes(&votes, columns)?;
-        let cells = (layout.rows * columns * SHIFTS.len()) as u64;
+        let cells = (layout.rows * columns * SHIFTS.len() * 2) as u64;
         if !work.take_pixels(cells * MATCH_WORK) {
             return None;
         }
@@ -236,17 +241,34 @@ impl Reader<'_> {
         let mut codewords = Vec::with_capacity(layout.rows * self.columns);
         for row in 0..layout.rows {
             let (left, right) = (layout.left.middle(row), layout.right.middle(row));
-            let reach = 0.3 / layout.left.slope.abs();
-            let profile = self.profile(|x| left + (right - left) * x / width, reach);
+            let height = 1.0 / layout.left.slope.abs();
+            let profiles = BANDS.map(|(middle, reach)| {
+                let middle = |x: f32| left + (right - left) * x / width + middle * height;
+                self.profile(middle, reach * height)
+            });
             for column in 0..self.columns {
-                let candidates = SHIFTS.map(|shift| {
-                    let profile = modules(&profile, column + 2, shift);
-                    self.set.best(profile, row % 3..row % 3 + 1)
-                });
-                let best = candidates
-                    .into_iter()
-                    .max_by(|a, b| a.correlation.total_cmp(&b.correlation));
-                codewords.push(best.unwrap_or_default());
+                let best = |profile: &[f32]| {
+                    let candidates = SHIFTS.map(|shift| {
+                        let profile = modules(profile, column + 2, shift);
+                        self.set.best(profile, row % 3..row % 3 + 1)
+                    });
+                    candidates
+                        .into_iter()
+                        .max_by(|a, b| a.correlation.total_cmp(&b.correlation))
+                        .unwrap_or_default()
+                };
+                let [whole, parts @ ..] = &profiles;
+                let mut found = best(whole);
+                if found.correlation < CLEAR {
+                    // A sticker or glare may cover only a part of the row's height.
+                    for part in parts {
+                        let other = best(part);
+                        if other.evidence() > found.evidence() {
+                            found = other;
+                        }
+                    }
+                }
+                codewords.push(found);
             }
         }
         codewords
@@ -300,7 +322,7 @@ fn payload(codewords: &[Match], layout: &Layout) -> Option<String> {
         if is_unread(found) {
             return -1.0;
         }
-        found.lead * found.correlation.powi(4) * (found.contrast / typical).min(1.0)
+        found.lead * found.correlation.powi(8) * (found.contrast / typical).min(1.0)
     };
     let mut order: Vec<usize> = (0..codewords.len()).collect();
     order.sort_by(|&a, &b| certainty(&codewords[a]).total_cmp(&certainty(&codewords[b])));

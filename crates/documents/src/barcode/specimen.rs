@@ -42,6 +42,8 @@ pub(crate) struct Damage {
     pub(crate) glare: f64,
     /// Share of neighbouring rows that a sticker covers.
     pub(crate) rows_gone: f64,
+    /// The symbol's level of error correction (0 … 8).
+    pub(crate) level: u8,
     /// Decides the place of the glare and of the sticker.
     pub(crate) seed: u64,
 }
@@ -52,6 +54,7 @@ impl Damage {
         gaussian: 0.0,
         glare: 0.0,
         rows_gone: 0.0,
+        level: 5,
         seed: 0,
     };
 
@@ -84,7 +87,7 @@ pub(crate) fn payload(seed: u64) -> String {
 
 /// Photographs the card's back: a white card with lines of text and the barcode, on a dark table.
 pub(crate) fn photograph(payload: &str, shot: &Shot) -> Picture {
-    let symbol = Symbol::encode(payload, shot.columns);
+    let symbol = Symbol::encode(payload, shot.columns, shot.damage.level);
     // The unit is modules: an ID-1 card is 85.6 × 54 mm, and its barcode is about 72 mm wide.
     let (symbol_width, symbol_height) = (symbol.width as f64, symbol.rows as f64 * 3.0);
     let (card_width, card_height) = (symbol_width * 1.19, symbol_width * 0.75);
@@ -213,9 +216,9 @@ struct Symbol {
 }
 
 impl Symbol {
-    fn encode(payload: &str, columns: usize) -> Self {
+    fn encode(payload: &str, columns: usize, level: u8) -> Self {
         let hints = EncodeHints {
-            ErrorCorrection: Some("5".into()),
+            ErrorCorrection: Some(level.to_string()),
             Margin: Some("0".into()),
             Pdf417Dimensions: Some(Dimensions::new(columns, columns, 3, 90)),
             ..EncodeHints::default()
