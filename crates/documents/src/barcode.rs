@@ -8,6 +8,7 @@
 //!    quadrilateral.
 //! 3. [`symbol`] decodes the straightened quadrilateral with `rxing`.
 
+mod alignment;
 mod correction;
 mod guards;
 mod patterns;
@@ -139,7 +140,7 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> 
         guards.quads = guards::find_blurred(&upright).quads;
     }
     for quad in guards.quads {
-        if let Some(decoded) = read_rows(&upright, &quad, work) {
+        if let Some((decoded, quad)) = read_rows(&upright, &quad, work) {
             let corners = quad.corners().map(|corner| to_picture.apply(corner));
             let corners = if decoded.is_flipped {
                 flipped(corners)
@@ -179,13 +180,22 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> 
 }
 
 /// Decodes a symbol by its rows, with each likely number of columns.
-fn read_rows(upright: &Luma, quad: &guards::SymbolQuad, work: &mut WorkBudget) -> Option<rows::Decoded> {
+fn read_rows(
+    upright: &Luma,
+    quad: &guards::SymbolQuad,
+    work: &mut WorkBudget,
+) -> Option<(rows::Decoded, guards::SymbolQuad)> {
     quad.columns().into_iter().find_map(|columns| {
-        let straight = quad.straightened(upright, columns)?;
-        if !work.take(straight.width, straight.height) {
-            return None;
-        }
-        rows::decode(&straight, columns, work)
+        let straighten = |quad: &guards::SymbolQuad, work: &mut WorkBudget| {
+            let (straight, quad) = quad.straightened(upright, columns)?;
+            work.take(straight.width, 2 * straight.height)
+                .then_some((straight, quad))
+        };
+        let (straight, quad) = straighten(quad, work)?;
+        let ends = rows::ends(&straight, columns, work)?;
+        let (straight, quad) = straighten(&quad.with_ends(columns, ends)?, work)?;
+        let decoded = rows::decode(&straight, columns, work)?;
+        Some((decoded, quad))
     })
 }
 

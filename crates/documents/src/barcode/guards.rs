@@ -6,7 +6,7 @@
 
 use imaging::{Homography, Integral, Luma, Point};
 
-use super::rows;
+use super::{alignment, rows};
 
 /// Widths in modules of the start pattern's bar, space, bar, …; the first bar of the next codeword follows.
 const START: [f32; 8] = [8.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0];
@@ -99,21 +99,69 @@ impl SymbolQuad {
         [columns, columns + 1, columns.saturating_sub(1)].map(|columns| columns.saturating_sub(4))
     }
 
-    /// The symbol straightened for [`rows::decode`], if it has this many data columns. `None` if the corners
-    /// form no valid quadrilateral.
-    pub(super) fn straightened(&self, luma: &Luma, columns: usize) -> Option<Luma> {
+    /// The symbol straightened for [`rows::decode`], if it has this many data columns, and the same quadrilateral
+    /// with better corners. `None` if the corners form no valid quadrilateral.
+    pub(super) fn straightened(&self, luma: &Luma, columns: usize) -> Option<(Luma, Self)> {
+        let straight = self.warped(luma, columns)?;
+        // The corners come from edges, which a blur moves. The patterns as a whole give better ones.
+        let Some([left, right]) = alignment::side_offsets(&straight, columns) else {
+            return Some((straight, *self));
+        };
+        let (width, height) = self.straight_size(columns)?;
+        let (w, h) = (width as f32, height as f32);
+        let moved = self.moved(
+            columns,
+            [
+                (left[0], 0.0),
+                (w + right[0], 0.0),
+                (w + right[1], h),
+                (left[1], h),
+            ],
+        )?;
+        Some((moved.warped(luma, columns)?, moved))
+    }
+
+    /// The quadrilateral whose sides end at other y coordinates of the straightened picture.
+    pub(super) fn with_ends(&self, columns: usize, ends: [[f32; 2]; 2]) -> Option<Self> {
+        let (width, _) = self.straight_size(columns)?;
+        let margin = (rows::MARGIN_DOWN * rows::DOWN) as f32;
+        let [[a, d], [b, c]] = ends.map(|side| side.map(|y| y - margin));
+        let width = width as f32;
+        let moved = self.moved(columns, [(0.0, a), (width, b), (width, c), (0.0, d)])?;
+        let scale = (d - a + c - b) / (2.0 * rows::DOWN as f32) / self.height;
+        Some(Self {
+            height: self.height * scale.clamp(0.2, 5.0),
+            ..moved
+        })
+    }
+
+    /// The size of the straightened symbol without its margin.
+    fn straight_size(&self, columns: usize) -> Option<(u32, u32)> {
         let modules = u32::try_from(columns).ok()? * 17 + 69;
         let height = self.height.ceil() as u32;
-        if modules > MAX_MODULES_ACROSS || height > MAX_MODULES_DOWN {
-            return None;
-        }
-        let (width, height) = (modules * rows::ACROSS, height.max(3) * rows::DOWN);
+        let is_possible = modules <= MAX_MODULES_ACROSS && height <= MAX_MODULES_DOWN;
+        is_possible.then_some((modules * rows::ACROSS, height.max(3) * rows::DOWN))
+    }
+
+    /// The quadrilateral with corners given in the straightened picture without its margin.
+    fn moved(&self, columns: usize, corners: [(f32, f32); 4]) -> Option<Self> {
+        let (width, height) = self.straight_size(columns)?;
+        let map = Homography::from_rectangle(width, height, self.corners)?;
+        Some(Self {
+            corners: corners.map(|(x, y)| map.apply(Point::new(x, y))),
+            ..*self
+        })
+    }
+
+    /// The straightened symbol with its margin, always with black bars.
+    fn warped(&self, luma: &Luma, columns: usize) -> Option<Luma> {
+        let (width, height) = self.straight_size(columns)?;
         let map = Homography::from_rectangle(width, height, self.corners)?;
         let margin = [rows::MARGIN_ACROSS * rows::ACROSS, rows::MARGIN_DOWN * rows::DOWN];
         let [x, y] = margin.map(|margin| -f64::from(margin));
         let shift = Homography([[1.0, 0.0, x], [0.0, 1.0, y], [0.0, 0.0, 1.0]]);
-        let map = shift.then(&map);
-        let mut straight = luma.warp(&map, width + 2 * margin[0], height + 2 * margin[1], 255);
+        let (width, height) = (width + 2 * margin[0], height + 2 * margin[1]);
+        let mut straight = luma.warp(&shift.then(&map), width, height, 255);
         if self.is_inverted {
             invert(&mut straight);
         }

@@ -59,6 +59,7 @@ impl Match {
 
 impl PatternSet {
     fn new(blur: f32) -> Self {
+        let mixture = mixture(blur);
         let mut clusters: [Cluster; 3] = Default::default();
         for &symbol in &SYMBOL_TABLE {
             let Ok(codeword) = u32::try_from(getCodeword(symbol)) else {
@@ -66,7 +67,7 @@ impl PatternSet {
             };
             let cluster = &mut clusters[cluster(symbol)];
             cluster.codewords.push(codeword);
-            let pattern = blurred(symbol, blur);
+            let pattern = blurred(symbol, &mixture);
             let (pattern, _) = normalised(pattern);
             for (module, value) in cluster.modules.iter_mut().zip(pattern) {
                 module.push(value);
@@ -130,11 +131,30 @@ fn cluster(symbol: u32) -> usize {
     (widths[0] + 9 - widths[2] + widths[4] + 9 - widths[6]) % 9 / 3
 }
 
-/// The brightness of each module: 0 is a bar, 1 a space.
-fn blurred(symbol: u32, blur: f32) -> [f32; MODULES] {
+/// How much each module of a codeword and its surroundings contributes to the brightness of each of its modules.
+type Mixture = [[f32; MODULES + 2 * REACH]; MODULES];
+
+/// The mixture of a Gaussian blur with a standard deviation in modules.
+fn mixture(blur: f32) -> Mixture {
     // Samples per module. A pixel averages over about a module.
     const FINE: usize = 8;
-    let module = |index: usize| {
+    let middle = |module: usize, sample: usize| module as f32 + (sample as f32 + 0.5) / FINE as f32;
+    std::array::from_fn(|index| {
+        let weights: [f32; MODULES + 2 * REACH] = std::array::from_fn(|from| {
+            let pairs = (0..FINE * FINE).map(|pair| {
+                let distance = middle(index + REACH, pair / FINE) - middle(from, pair % FINE);
+                (-0.5 * (distance / blur).powi(2)).exp()
+            });
+            pairs.sum()
+        });
+        let total: f32 = weights.iter().sum();
+        weights.map(|weight| weight / total)
+    })
+}
+
+/// The brightness of each module: 0 is a bar, 1 a space.
+fn blurred(symbol: u32, mixture: &Mixture) -> [f32; MODULES] {
+    let modules: [f32; MODULES + 2 * REACH] = std::array::from_fn(|index| {
         // A space of unknown width precedes a codeword, and a bar follows it.
         match index.checked_sub(REACH) {
             None if index + 1 == REACH => 1.0,
@@ -142,25 +162,13 @@ fn blurred(symbol: u32, blur: f32) -> [f32; MODULES] {
             Some(MODULES) => 0.0,
             _ => 0.5,
         }
-    };
-    let fine: Vec<f32> = (0..(MODULES + 2 * REACH) * FINE)
-        .map(|at| module(at / FINE))
-        .collect();
-    let deviation = blur * FINE as f32;
-    std::array::from_fn(|index| {
-        let (mut sum, mut weights) = (0.0, 0.0);
-        for (at, value) in fine.iter().enumerate() {
-            let first = ((index + REACH) * FINE) as f32;
-            for sample in 0..FINE {
-                let distance = (at as f32 - first - sample as f32) / deviation;
-                if distance.abs() < 3.0 {
-                    let weight = (-0.5 * distance * distance).exp();
-                    sum += weight * value;
-                    weights += weight;
-                }
-            }
-        }
-        sum / weights
+    });
+    mixture.map(|weights| {
+        weights
+            .iter()
+            .zip(modules)
+            .map(|(weight, value)| weight * value)
+            .sum()
     })
 }
 
@@ -194,8 +202,9 @@ mod tests {
     #[test]
     fn every_pattern_is_matched_through_its_blur() {
         for (set, blur) in sets().iter().zip(BLURS) {
+            let mixture = mixture(blur);
             for &symbol in SYMBOL_TABLE.iter().step_by(7) {
-                let found = set.best(blurred(symbol, blur).map(|value| 40.0 + 90.0 * value), 0..3);
+                let found = set.best(blurred(symbol, &mixture).map(|value| 40.0 + 90.0 * value), 0..3);
                 assert_eq!(i64::from(found.codeword), i64::from(getCodeword(symbol)));
                 assert_eq!(found.cluster, cluster(symbol));
                 assert!(found.correlation > 0.999 && found.lead > 0.0);

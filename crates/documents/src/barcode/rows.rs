@@ -30,6 +30,8 @@ const MIN_INDICATOR: f32 = 0.8;
 const MIN_CORRELATION: f32 = 0.75;
 /// A codeword with a smaller share of the median contrast is an erasure.
 const MIN_CONTRAST: f32 = 0.3;
+/// Half the number of lines over which a row indicator is averaged, about a third of a row.
+const LINES: f32 = 1.5;
 /// The shifts in modules at which a codeword is matched.
 const SHIFTS: [f32; 3] = [0.0, -0.3, 0.3];
 /// The parts of a row that are averaged: the middle relative to the row's and the reach to both sides, in row
@@ -53,17 +55,9 @@ pub(super) struct Decoded {
 /// Decodes a straightened symbol of this many data columns. Returns `None` if it is not read with certainty, or
 /// if the work limit is reached.
 pub(super) fn decode(symbol: &Luma, columns: usize, work: &mut WorkBudget) -> Option<Decoded> {
-    if !(1..=MAX_COLUMNS).contains(&columns) {
-        return None;
-    }
     patterns::sets().iter().find_map(|set| {
         let reader = Reader { symbol, columns, set };
-        let lines = u64::from(symbol.height / 2);
-        if !work.take_pixels(lines * 2 * 3 * MATCH_WORK) {
-            return None;
-        }
-        let votes = reader.indicator_votes();
-        let layout = Layout::from_votes(&votes, columns)?;
+        let layout = reader.layout(work)?;
         let cells = (layout.rows * columns * SHIFTS.len() * 2) as u64;
         if !work.take_pixels(cells * MATCH_WORK) {
             return None;
@@ -72,6 +66,24 @@ pub(super) fn decode(symbol: &Luma, columns: usize, work: &mut WorkBudget) -> Op
             text: payload(&reader.codewords(&layout), &layout)?,
             is_flipped: layout.left.slope < 0.0,
         })
+    })
+}
+
+/// The y coordinates of a symbol's ends in a straightened picture: the left side's upper and lower end, then
+/// the right side's. Returns `None` if the rows are not recognised.
+///
+/// A side's outermost hits may be some rows from its ends. If these differ between the sides, straightening
+/// takes the difference for perspective and moves the codewords between them.
+pub(super) fn ends(symbol: &Luma, columns: usize, work: &mut WorkBudget) -> Option<[[f32; 2]; 2]> {
+    patterns::sets().iter().find_map(|set| {
+        let reader = Reader { symbol, columns, set };
+        let layout = reader.layout(work)?;
+        let edge = |place: f32| {
+            let y = |row: f32| layout.y(row, place, columns);
+            let (first, last) = (y(0.0), y(layout.rows as f32));
+            [first.min(last), first.max(last)]
+        };
+        Some([edge(0.0), edge(1.0)])
     })
 }
 
@@ -93,9 +105,8 @@ struct RowLine {
 }
 
 impl RowLine {
-    /// The y coordinate of a row's middle.
-    fn middle(self, row: usize) -> f32 {
-        (row as f32 + 0.5 - self.offset) / self.slope
+    fn y(self, row: f32) -> f32 {
+        (row - self.offset) / self.slope
     }
 
     /// The line with the most votes near it.
@@ -200,6 +211,15 @@ impl Layout {
         (stated_columns + 1 == columns && is_possible).then_some(layout)
     }
 
+    /// The y coordinate of a place in the rows. `x` is 0 on the symbol's left and 1 on its right side. The lines
+    /// of the rows are known at the row indicators.
+    fn y(&self, row: f32, x: f32, columns: usize) -> f32 {
+        let modules = columns as f32 * 17.0 + 69.0;
+        let indicator = 25.5 / modules;
+        let share = (x - indicator) / (1.0 - 2.0 * indicator - 1.0 / modules);
+        self.left.y(row) * (1.0 - share) + self.right.y(row) * share
+    }
+
     /// The number of check codewords (ISO/IEC 15438 §4.7.1).
     fn checks(&self) -> usize {
         2 << self.level
@@ -214,11 +234,23 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// The layout that the row indicators state.
+    fn layout(&self, work: &mut WorkBudget) -> Option<Layout> {
+        if !(1..=MAX_COLUMNS).contains(&self.columns) {
+            return None;
+        }
+        let lines = u64::from(self.symbol.height / 2);
+        if !work.take_pixels(lines * 2 * 3 * MATCH_WORK) {
+            return None;
+        }
+        Layout::from_votes(&self.indicator_votes(), self.columns)
+    }
+
     /// Reads the row indicators on every second line.
     fn indicator_votes(&self) -> Vec<Vote> {
         let mut votes = Vec::new();
         for y in (0..self.symbol.height).step_by(2) {
-            let profile = self.profile(|_| y as f32 + 0.5, 1.0);
+            let profile = self.profile(|_| y as f32 + 0.5, LINES);
             for (is_left, cell) in [(true, 1), (false, self.columns + 2)] {
                 let found = self.set.best(modules(&profile, cell, 0.0), 0..3);
                 if found.correlation < MIN_INDICATOR {
@@ -240,10 +272,11 @@ impl Reader<'_> {
         let width = self.symbol.width as f32;
         let mut codewords = Vec::with_capacity(layout.rows * self.columns);
         for row in 0..layout.rows {
-            let (left, right) = (layout.left.middle(row), layout.right.middle(row));
+            let margin = (MARGIN_ACROSS * ACROSS) as f32;
+            let place = |x: f32| (x - margin) / (width - 2.0 * margin);
             let height = 1.0 / layout.left.slope.abs();
             let profiles = BANDS.map(|(middle, reach)| {
-                let middle = |x: f32| left + (right - left) * x / width + middle * height;
+                let middle = |x: f32| layout.y(row as f32 + 0.5, place(x), self.columns) + middle * height;
                 self.profile(middle, reach * height)
             });
             for column in 0..self.columns {
