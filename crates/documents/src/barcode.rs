@@ -140,8 +140,7 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> 
         guards.quads = guards::find_blurred(&upright).quads;
     }
     for quad in guards.quads {
-        if let Some((decoded, quad)) = read_rows(&upright, &quad, work) {
-            let corners = quad.corners().map(|corner| to_picture.apply(corner));
+        if let Some((decoded, corners)) = read_rows(luma, (&upright, &to_picture), &quad, work) {
             let corners = if decoded.is_flipped {
                 flipped(corners)
             } else {
@@ -179,23 +178,32 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> 
     })
 }
 
-/// Decodes a symbol by its rows, with each likely number of columns.
+/// Decodes a symbol in an upright region by its rows, with each likely number of columns. Returns it with its
+/// corners in the picture.
+///
+/// If a sticker covers rows, the region may end there. The symbol is then straightened from the picture.
 fn read_rows(
-    upright: &Luma,
+    luma: &Luma,
+    (upright, to_picture): (&Luma, &Homography),
     quad: &guards::SymbolQuad,
     work: &mut WorkBudget,
-) -> Option<(rows::Decoded, guards::SymbolQuad)> {
+) -> Option<(rows::Decoded, [Point; 4])> {
+    let straighten = |from: &Luma, quad: &guards::SymbolQuad, columns: usize, work: &mut WorkBudget| {
+        let (straight, quad) = quad.straightened(from, columns)?;
+        work.take(straight.width, 2 * straight.height)
+            .then_some((straight, quad))
+    };
     quad.columns().into_iter().find_map(|columns| {
-        let straighten = |quad: &guards::SymbolQuad, work: &mut WorkBudget| {
-            let (straight, quad) = quad.straightened(upright, columns)?;
-            work.take(straight.width, 2 * straight.height)
-                .then_some((straight, quad))
+        let (straight, quad) = straighten(upright, quad, columns, work)?;
+        let quad = quad.with_ends(columns, rows::ends(&straight, columns, work)?)?;
+        let (straight, corners) = if quad.is_inside(upright) {
+            let (straight, quad) = straighten(upright, &quad, columns, work)?;
+            (straight, quad.mapped(to_picture).corners())
+        } else {
+            let (straight, quad) = straighten(luma, &quad.mapped(to_picture), columns, work)?;
+            (straight, quad.corners())
         };
-        let (straight, quad) = straighten(quad, work)?;
-        let ends = rows::ends(&straight, columns, work)?;
-        let (straight, quad) = straighten(&quad.with_ends(columns, ends)?, work)?;
-        let decoded = rows::decode(&straight, columns, work)?;
-        Some((decoded, quad))
+        Some((rows::decode(&straight, columns, work)?, corners))
     })
 }
 
@@ -320,6 +328,61 @@ mod tests {
                 &picture.rotated(turns).mirrored(),
                 &format!("{turns} quarter turns, mirrored"),
             );
+        }
+    }
+
+    #[test]
+    fn a_damaged_licence_is_read() {
+        let none = Damage::NONE;
+        let kinds = [
+            Damage {
+                is_inverted: true,
+                ..none
+            },
+            Damage {
+                gaussian: 2.0,
+                ..none
+            },
+            Damage { glare: 0.25, ..none },
+            Damage {
+                rows_gone: 0.2,
+                ..none
+            },
+            Damage {
+                rows_gone: 0.3,
+                level: 6,
+                ..none
+            },
+            Damage {
+                is_inverted: true,
+                gaussian: 2.0,
+                rows_gone: 0.1,
+                ..none
+            },
+        ];
+        for (seed, damage) in (0..).zip(kinds) {
+            for (tilt, yaw) in [(0.0, 0.0), (-17.0, 15.0)] {
+                let shot = Shot {
+                    tilt,
+                    yaw,
+                    damage: Damage { seed, ..damage },
+                    ..STRAIGHT
+                };
+                assert_read(&photograph(PAYLOAD, &shot), &format!("{shot:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_if_more_is_lost_than_can_be_corrected() {
+        for seed in 0..4 {
+            let damage = Damage {
+                rows_gone: 0.45,
+                seed,
+                ..Damage::NONE
+            };
+            let found = read_barcodes(&photograph(PAYLOAD, &Shot { damage, ..STRAIGHT }), AMPLE);
+            assert_eq!(found, [], "{seed}");
         }
     }
 

@@ -135,6 +135,22 @@ impl SymbolQuad {
         })
     }
 
+    /// The quadrilateral in the picture to which a map leads.
+    pub(super) fn mapped(&self, map: &Homography) -> Self {
+        Self {
+            corners: self.corners.map(|corner| map.apply(corner)),
+            ..*self
+        }
+    }
+
+    /// Whether the quadrilateral lies inside a picture.
+    pub(super) fn is_inside(&self, luma: &Luma) -> bool {
+        let (width, height) = (luma.width as f32, luma.height as f32);
+        self.corners
+            .iter()
+            .all(|corner| (0.0..=width).contains(&corner.x) && (0.0..=height).contains(&corner.y))
+    }
+
     /// The size of the straightened symbol without its margin.
     fn straight_size(&self, columns: usize) -> Option<(u32, u32)> {
         let modules = u32::try_from(columns).ok()? * 17 + 69;

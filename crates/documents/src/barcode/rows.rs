@@ -379,3 +379,92 @@ fn text(codewords: &[u32], level: usize) -> Option<String> {
     let decoded = catch_unwind(AssertUnwindSafe(attempt)).ok()?.ok()?;
     Some(decoded.getText().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn vote(is_left: bool, row: usize, stated: usize) -> Vote {
+        Vote {
+            is_left,
+            y: row as f32 * 9.0 + 4.5,
+            row,
+            stated,
+        }
+    }
+
+    /// The votes of a symbol with 23 rows, 12 columns and level 5.
+    fn votes(rows: impl Iterator<Item = usize>) -> Vec<Vote> {
+        rows.flat_map(|row| {
+            let stated = [7, 16, 11];
+            [
+                vote(true, row, stated[row % 3]),
+                vote(false, row, stated[(row + 2) % 3]),
+            ]
+        })
+        .collect()
+    }
+
+    #[test]
+    fn indicators_give_the_layout_in_spite_of_gaps_and_misread_ones() {
+        let mut votes = votes((0..5).chain(12..23));
+        votes.extend((0..12).map(|row| vote(true, 80 - row * 3, row)));
+        let layout = Layout::from_votes(&votes, 12).expect("most votes agree");
+        assert_eq!((layout.rows, layout.level, layout.checks()), (23, 5, 64));
+        for (row, x) in [(0.0, 0.0), (23.0, 1.0), (8.0, 0.5)] {
+            assert!((layout.y(row, x, 12) - row * 9.0).abs() < 0.5, "{layout:?}");
+        }
+        assert!(
+            Layout::from_votes(&votes, 11).is_none(),
+            "another number of columns"
+        );
+        assert!(Layout::from_votes(&[], 12).is_none());
+    }
+
+    #[test]
+    fn a_wrong_length_descriptor_gives_no_payload() {
+        let layout = Layout::from_votes(&votes(0..23), 12).expect("all votes agree");
+        // A word of zeros is a code word, but its descriptor states no codewords.
+        let zero = Match {
+            correlation: 1.0,
+            lead: 0.1,
+            contrast: 100.0,
+            ..Match::default()
+        };
+        assert_eq!(payload(&[zero; 23 * 12], &layout), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_picture_makes_the_rows_panic(
+            width in 1u32..400,
+            height in 1u32..150,
+            columns in 0usize..40,
+            seed in prop::collection::vec(any::<u8>(), 64),
+        ) {
+            let mut symbol = Luma::filled(width, height, 0);
+            for (index, grey) in symbol.pixels.iter_mut().enumerate() {
+                *grey = seed[(index % width as usize / 4 * 7 + index / width as usize / 9 * 13) % 64];
+            }
+            let mut work = WorkBudget::pixels(10_000_000);
+            decode(&symbol, columns, &mut work);
+            ends(&symbol, columns, &mut work);
+        }
+
+        #[test]
+        fn no_votes_make_the_layout_panic(
+            rows in prop::collection::vec((any::<bool>(), 0usize..93, 0usize..30, 0.0f32..200.0), 0..60),
+            columns in 1usize..31,
+        ) {
+            let votes: Vec<Vote> = rows
+                .into_iter()
+                .map(|(is_left, row, stated, y)| Vote { is_left, y, row, stated })
+                .collect();
+            Layout::from_votes(&votes, columns);
+        }
+    }
+}
