@@ -99,7 +99,11 @@ pub fn read_barcodes(picture: &Picture, mut work: WorkBudget) -> Vec<RawBarcode>
             RegionOutcome::OutOfWork => return found,
         }
     }
-    for region in promising.iter().filter(|_| found.is_empty()).take(MAX_LENGTHENED) {
+    let is_split = |region: &&regions::Region| region.is_striped && region.across >= region.along;
+    for region in promising.iter().filter(is_split).take(MAX_LENGTHENED) {
+        if !found.is_empty() {
+            break;
+        }
         match read_region(&luma, &region.lengthened(), &mut work) {
             RegionOutcome::Read(barcode) => return vec![barcode],
             RegionOutcome::Unreadable | RegionOutcome::Nothing => {}
@@ -133,7 +137,8 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> 
     }
     let (upright, to_picture) = region.upright(luma);
     let mut guards = guards::find(&upright);
-    if guards.quads.is_empty() && region.is_striped {
+    // Areas of text are often striped along their lines, and then they are taller than wide.
+    if guards.quads.is_empty() && region.is_striped && upright.width >= upright.height {
         if !work.take_pixels(SHARPENING_WORK * u64::from(upright.width) * u64::from(upright.height)) {
             return RegionOutcome::OutOfWork;
         }

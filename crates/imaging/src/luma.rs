@@ -89,9 +89,28 @@ impl Luma {
     pub fn warp(&self, map: &Homography, width: u32, height: u32, outside: u8) -> Self {
         let mut picture = Self::filled(width, height, outside);
         let stride = self.width as usize;
+        let is_affine = map.is_affine();
+        let (right, bottom) = (self.width as f32 - 0.75, self.height as f32 - 0.75);
         for (y, row) in picture.pixels.chunks_exact_mut(width.max(1) as usize).enumerate() {
             for (x, target) in row.iter_mut().enumerate() {
-                let at = map.apply(Point::new(x as f32 + 0.5, y as f32 + 0.5));
+                let at = Point::new(x as f32 + 0.5, y as f32 + 0.5);
+                let at = if is_affine {
+                    map.apply_affine(at)
+                } else {
+                    map.apply(at)
+                };
+                // Pixels lie on all sides of most points; those need no checks for edges.
+                if at.x >= 0.75 && at.y >= 0.75 && at.x < right && at.y < bottom {
+                    let (left, top) = (at.x - 0.5, at.y - 0.5);
+                    let (x0, y0) = (left as u32, top as u32);
+                    let (fx, fy) = (left - x0 as f32, top - y0 as f32);
+                    let from = y0 as usize * stride + x0 as usize;
+                    let (upper, lower) = (&self.pixels[from..][..2], &self.pixels[from + stride..][..2]);
+                    let [a, b, c, d] = [upper[0], upper[1], lower[0], lower[1]].map(f32::from);
+                    let (top, bottom) = (a + (b - a) * fx, c + (d - c) * fx);
+                    *target = (top + (bottom - top) * fy + 0.5) as u8;
+                    continue;
+                }
                 let Some(([x0, x1], [y0, y1], fx, fy)) = neighbours(at, self.width, self.height) else {
                     continue;
                 };
