@@ -6,7 +6,9 @@
 //! 1. [`regions`] finds areas of parallel stripes and their direction.
 //! 2. [`guards`] finds the start and stop patterns in such an area turned upright, and fits the symbol's
 //!    quadrilateral.
-//! 3. [`symbol`] decodes the straightened quadrilateral with `rxing`.
+//! 3. [`rows`] reads its codewords row by row, and [`correction`] corrects them with covered rows as erasures.
+//!    [`alignment`] and the row indicators give exact corners first.
+//! 4. If that fails, [`symbol`] decodes the straightened quadrilateral with `rxing`.
 
 mod alignment;
 mod correction;
