@@ -19,6 +19,9 @@ mod rows;
 #[cfg(test)]
 mod specimen;
 mod symbol;
+mod work;
+
+pub use work::WorkBudget;
 
 use imaging::{Homography, Luma, Picture, Point};
 
@@ -44,37 +47,6 @@ const WHOLE_SIDE: u32 = 1600;
 
 /// The largest number of unread regions that are read again with more of their surroundings.
 const MAX_LENGTHENED: usize = 2;
-
-/// The work that a search may still do, in pixels. Each region turned upright and each picture given to the
-/// decoder counts.
-///
-/// A limit in time would make a reading depend on the machine's load. A pixel costs about the same time in
-/// every step.
-#[derive(Debug, Clone, Copy)]
-pub struct WorkBudget {
-    left: u64,
-}
-
-impl WorkBudget {
-    /// A limit of this many pixels.
-    #[must_use]
-    pub const fn pixels(most: u64) -> Self {
-        Self { left: most }
-    }
-
-    /// Subtracts the work of one step and returns whether the step may run. A step may begin while any work
-    /// remains, so the last one may exceed the limit by its own work.
-    fn take(&mut self, width: u32, height: u32) -> bool {
-        self.take_pixels(u64::from(width) * u64::from(height))
-    }
-
-    /// Does the same for work given as a number of pixels.
-    fn take_pixels(&mut self, pixels: u64) -> bool {
-        let may = self.left > 0;
-        self.left = self.left.saturating_sub(pixels);
-        may
-    }
-}
 
 /// Reads every PDF417 symbol in a picture, at any tilt, turned or mirrored, within a limit of work.
 ///

@@ -10,9 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use imaging::Luma;
 use rxing::pdf417::decoder::decoded_bit_stream_parser;
 
-use super::WorkBudget;
 use super::correction::{self, correct};
 use super::patterns::{self, MODULES, Match, PatternSet};
+use super::work::WorkBudget;
 
 /// Pixels per module of a straightened symbol, across and down.
 pub(super) const ACROSS: u32 = 4;

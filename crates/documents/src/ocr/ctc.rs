@@ -263,11 +263,11 @@ impl Emissions {
         Some(Pass { cells, times })
     }
 
-    fn symbols_at(&self, t: usize) -> [f64; SYMBOL_COUNT] {
+    pub(super) fn symbols_at(&self, t: usize) -> [f64; SYMBOL_COUNT] {
         self.symbols[t].map(|p| f64::from(p) + FLOOR)
     }
 
-    fn blank_at(&self, t: usize) -> f64 {
+    pub(super) fn blank_at(&self, t: usize) -> f64 {
         f64::from(self.blank[t]) + FLOOR
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod ctc;
 mod detect;
+mod likelihood;
 mod quad;
 mod recognise;
 mod regions;

@@ -1,18 +1,15 @@
-//! Collects the texts that may be a field's value: beside labels, after field numbers, and where the print equals the
-//! machine-readable zone or a barcode.
-//!
-//! Another source only helps to find print. A value is always what is printed, never what the other source states.
+//! Collects the texts that may be a field's value: beside labels and after field numbers. This module never chooses
+//! among them.
 
 use std::ops::Range;
 
-use super::Known;
-use super::dates::{DateOrder, PrintedDate, find_dates};
-use super::labels::Label;
-use super::nationality::{code, has_adjective, read_nationality};
-use super::numbered::{FieldNumber, numbered_fields};
-use super::page::{LabelGroup, PageLine, Place, Region, value_regions};
+use super::dates::{Compact, DateOrder, PrintedDate, find_dates};
+use super::labels::{Label, is_like_label};
+use super::machine_data::MachineData;
+use super::nationality::{code, read_nationality};
+use super::numbered::{FieldNumber, NumberedField, numbered_fields};
+use super::page::{LabelGroup, PageLine, Region, ValuePosition, value_regions};
 use super::sex::{SexContext, read_sex};
-use super::text::name_key;
 use super::values::{name, number, without_titles};
 
 /// A printed value.
@@ -37,15 +34,17 @@ pub(super) struct Candidate {
     pub(super) chars: Range<usize>,
     /// 0–1: how certain it is that this text belongs to the field.
     pub(super) evidence: f32,
+    /// Whether a label or a field's number is printed at it.
+    pub(super) has_label: bool,
     /// Whether it equals the other source's value.
-    pub(super) is_known: bool,
+    pub(super) is_confirmed: bool,
 }
 
-/// What is known of the document beside its lines.
+/// What other sources and the page as a whole show.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) order: DateOrder,
-    pub(super) known: Option<&'a Known>,
+    pub(super) machine: Option<&'a MachineData>,
     /// Alpha-3 of the issuer.
     pub(super) issuer: Option<&'a str>,
     pub(super) is_card: bool,
@@ -56,16 +55,12 @@ const OWN: f32 = 0.98;
 const BELOW: f32 = 0.95;
 const RIGHT: f32 = 0.93;
 const NUMBERED: f32 = 0.94;
-/// Evidence of a text that equals another source's value, without a label.
-const EQUAL: f32 = 0.85;
 /// The recogniser's confidence below which a text of each form is not used, unless another source has the same.
 const MIN_NAME: f32 = 0.85;
 const MIN_NUMBER: f32 = 0.85;
-const MIN_DATE: f32 = 0.8;
-const MIN_SEX: f32 = 0.6;
+pub(super) const MIN_DATE: f32 = 0.8;
+pub(super) const MIN_SEX: f32 = 0.6;
 const MIN_NATIONALITY: f32 = 0.6;
-/// With another source, text that it does not have must be read this clearly.
-const MIN_CONTRADICTING: f32 = 0.93;
 
 /// Values beside labels.
 pub(super) fn labelled(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candidate> {
@@ -78,16 +73,32 @@ pub(super) fn labelled(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candi
             }
             let mut regions = value_regions(page, at, nth);
             if right_first {
-                regions.sort_by_key(|region| region.place == Place::Below);
+                regions.sort_by_key(|region| region.position == ValuePosition::Below);
             }
-            // Only the nearest text that has the field's form is its value.
-            let found = regions
-                .iter()
-                .find_map(|region| of_region(page, at, group, region, right_first, context));
-            candidates.extend(found);
+            // Only the nearest text may be the value. An unreadable one is not replaced by the next field's.
+            for region in &regions {
+                let found = of_region(page, at, group, region, right_first, context);
+                let is_value = found.is_some();
+                candidates.extend(found);
+                if is_value || !is_passed_over(page, at, group, region) {
+                    break;
+                }
+            }
         }
     }
     candidates
+}
+
+/// Whether a text near a label cannot be its value, however badly it is read: another label, a translation of this one,
+/// or, at a date or number, a text without digits.
+fn is_passed_over(page: &[PageLine<'_>], at: usize, group: &LabelGroup, region: &Region) -> bool {
+    let text = page[region.line].slice(&region.chars);
+    let has = |is: fn(char) -> bool| text.contains(is);
+    let needs_digits = group.label.is_date() || group.label == Label::Number;
+    is_like_label(text)
+        || !has(char::is_alphanumeric)
+        || needs_digits && !has(char::is_numeric)
+        || region.position == ValuePosition::Own && !is_after_label(&page[at], group)
 }
 
 /// Whether more dates are printed right of their labels than below them.
@@ -99,15 +110,16 @@ fn has_values_on_the_right(page: &[PageLine<'_>], order: DateOrder) -> bool {
                 continue;
             }
             let regions = value_regions(page, at, nth);
-            let has = |place: Place| {
+            let has = |position: ValuePosition| {
                 regions.iter().any(|region| {
-                    region.place == place
-                        && !find_dates(page[region.line].slice(&region.chars), order).is_empty()
+                    region.position == position
+                        && !find_dates(page[region.line].slice(&region.chars), order, Compact::Dates)
+                            .is_empty()
                 })
             };
-            if !has(Place::Own) {
-                right += usize::from(has(Place::Right) && !has(Place::Below));
-                below += usize::from(has(Place::Below) && !has(Place::Right));
+            if !has(ValuePosition::Own) {
+                right += usize::from(has(ValuePosition::Right) && !has(ValuePosition::Below));
+                below += usize::from(has(ValuePosition::Below) && !has(ValuePosition::Right));
             }
         }
     }
@@ -124,11 +136,11 @@ fn of_region(
 ) -> Option<Candidate> {
     let line = &page[region.line];
     let text = line.slice(&region.chars);
-    let evidence = match region.place {
-        Place::Own => OWN,
-        Place::Below => BELOW - 0.03 * region.distance,
-        Place::Right if right_first => BELOW,
-        Place::Right => RIGHT - 0.05 * region.distance,
+    let evidence = match region.position {
+        ValuePosition::Own => OWN,
+        ValuePosition::Below => BELOW - 0.03 * region.distance,
+        ValuePosition::Right if right_first => BELOW,
+        ValuePosition::Right => RIGHT - 0.05 * region.distance,
     } - 0.02 * group.edits as f32;
     let candidate = |value: Value, chars: Range<usize>| Candidate {
         label: group.label,
@@ -136,49 +148,47 @@ fn of_region(
         line: region.line,
         chars,
         evidence,
-        is_known: false,
+        has_label: true,
+        is_confirmed: false,
     };
     let least = |threshold: f32| line.confidence >= threshold;
     match group.label {
         label if label.is_name() => {
             let is_translation = line.raw(&region.chars).trim_end().ends_with(['/', '|', '／']);
-            if is_translation || (region.place == Place::Own && !is_after_label(&page[at], group)) {
+            if is_translation || (region.position == ValuePosition::Own && !is_after_label(&page[at], group))
+            {
                 return None;
             }
             let mut value = name(text).filter(|_| least(MIN_NAME))?;
             // Spanish cards print two family names below one label, on two lines.
             let is_spanish = label == Label::Surname && group.languages.contains(&"es");
             if is_spanish
-                && region.place == Place::Below
-                && let Some(second) = page
-                    .iter()
-                    .find(|next| {
-                        line.is_continued_by(next) && next.groups.is_empty() && next.confidence >= MIN_NAME
-                    })
-                    .and_then(|next| name(next.text))
+                && region.position == ValuePosition::Below
+                && let Some(next) = page.iter().find(|next| line.is_continued_by(next))
+                && next.groups.is_empty()
+                && next.confidence >= MIN_NAME
+                && let Some(second) = name(next.text)
             {
                 value = format!("{value} {second}");
             }
             Some(candidate(Value::Text(value), region.chars.clone()))
         }
         Label::Birth | Label::Expiry | Label::Issue => {
-            let anchor = page[at].x(group.chars.start);
-            let date = dates_in(line, &region.chars, context.order)
-                .into_iter()
-                .min_by(|a, b| {
-                    let distance = |date: &PrintedDate| match region.place {
-                        Place::Below => (line.x(date.chars.start) - anchor).abs(),
-                        _ => date.chars.start as f32,
-                    };
-                    distance(a).total_cmp(&distance(b))
-                })
-                .filter(|_| least(MIN_DATE))?;
+            let dates = dates_in(line, &region.chars, context.order, Compact::Dates);
+            let date = if region.position == ValuePosition::Below {
+                nearest_date(dates, line, page[at].x(group.chars.start))
+            } else {
+                only_date(dates, line, group.label)
+            }
+            .filter(|_| least(MIN_DATE))?;
             let chars = date.chars.clone();
             Some(candidate(Value::Date(date), chars))
         }
         Label::Number => {
             let value = number(text).filter(|_| least(MIN_NUMBER))?;
-            let is_other = context.known.is_some_and(|known| known.is_other_number(&value));
+            let is_other = context
+                .machine
+                .is_some_and(|machine| machine.is_other_number(&value));
             (!is_other).then(|| candidate(Value::Text(value), region.chars.clone()))
         }
         Label::Nationality => {
@@ -227,15 +237,50 @@ fn is_after_label(line: &PageLine<'_>, group: &LabelGroup) -> bool {
     is_divided && (has_colon || !has_small(label) || !has_small(after))
 }
 
+/// The only date of a text. Of a period, which a hyphen joins, the expiry is the second date and the issue the first.
+fn only_date(dates: Vec<PrintedDate>, line: &PageLine<'_>, label: Label) -> Option<PrintedDate> {
+    match <[PrintedDate; 1]>::try_from(dates) {
+        Ok([date]) => Some(date),
+        Err(dates) => {
+            let [first, second] = <[PrintedDate; 2]>::try_from(dates).ok()?;
+            let between = line.raw(&(first.chars.end..second.chars.start));
+            match (between.trim(), label) {
+                ("-" | "–" | "—", Label::Expiry) => Some(second),
+                ("-" | "–" | "—", Label::Issue) => Some(first),
+                _ => None,
+            }
+        }
+    }
+}
+
+/// The date that begins at a label's x; `None` if another is not twice as far away.
+fn nearest_date(dates: Vec<PrintedDate>, line: &PageLine<'_>, x: f32) -> Option<PrintedDate> {
+    let mut by_distance: Vec<(f32, PrintedDate)> = dates
+        .into_iter()
+        .map(|date| ((line.x(date.chars.start) - x).abs(), date))
+        .collect();
+    by_distance.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let second = by_distance.get(1).map(|(distance, _)| *distance);
+    let (distance, date) = by_distance.into_iter().next()?;
+    second
+        .is_none_or(|second| second >= 2.0 * distance)
+        .then_some(date)
+}
+
 /// The dates in a range of a line, with their characters in the line.
-fn dates_in(line: &PageLine<'_>, range: &Range<usize>, order: DateOrder) -> Vec<PrintedDate> {
+fn dates_in(
+    line: &PageLine<'_>,
+    range: &Range<usize>,
+    order: DateOrder,
+    compact: Compact,
+) -> Vec<PrintedDate> {
     let text: String = line
         .text
         .chars()
         .skip(range.start)
         .take(range.end.saturating_sub(range.start))
         .collect();
-    find_dates(&text, order)
+    find_dates(&text, order, compact)
         .into_iter()
         .map(|mut date| {
             date.chars = date.chars.start + range.start..date.chars.end + range.start;
@@ -249,7 +294,7 @@ pub(super) fn all_dates(page: &[PageLine<'_>], order: DateOrder) -> Vec<(usize, 
     page.iter()
         .enumerate()
         .flat_map(|(at, line)| {
-            dates_in(line, &line.all(), order)
+            dates_in(line, &line.all(), order, Compact::Numbers)
                 .into_iter()
                 .map(move |date| (at, date))
         })
@@ -259,9 +304,18 @@ pub(super) fn all_dates(page: &[PageLine<'_>], order: DateOrder) -> Vec<(usize, 
 /// Values after the numbers of a licence's fields.
 pub(super) fn numbered(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candidate> {
     let is_american = context.order == DateOrder::MonthFirst || context.issuer == Some("CAN");
+    let is_column = numbered_column(page);
     let mut candidates = Vec::new();
     for (at, line) in page.iter().enumerate() {
-        for (field, range) in numbered_fields(line.text) {
+        for NumberedField {
+            number: field,
+            value: range,
+            has_point,
+        } in numbered_fields(line.text)
+        {
+            if !has_point && !is_column(at) {
+                continue;
+            }
             let label = match field {
                 FieldNumber::Surname => Label::Surname,
                 FieldNumber::GivenNames => Label::GivenNames,
@@ -289,13 +343,13 @@ pub(super) fn numbered(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candi
                 Label::Surname if confidence >= MIN_NAME => text_value(name(text)),
                 Label::GivenNames if confidence >= MIN_NAME => text_value(name(without_titles(text))),
                 Label::Number if confidence >= MIN_NUMBER => text_value(number(text)),
-                _ if label.is_date() && confidence >= MIN_DATE => {
-                    dates_in(&page[value_at], &chars, context.order)
-                        .into_iter()
-                        .next()
-                        .map(|date| (date.chars.clone(), date))
-                        .map(|(chars, date)| (Value::Date(date), chars))
-                }
+                _ if label.is_date() && confidence >= MIN_DATE => only_date(
+                    dates_in(&page[value_at], &chars, context.order, Compact::Dates),
+                    &page[value_at],
+                    label,
+                )
+                .map(|date| (date.chars.clone(), date))
+                .map(|(chars, date)| (Value::Date(date), chars)),
                 _ => None,
             };
             candidates.extend(value.map(|(value, chars)| Candidate {
@@ -304,11 +358,40 @@ pub(super) fn numbered(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candi
                 line: value_at,
                 chars,
                 evidence: NUMBERED,
-                is_known: false,
+                has_label: true,
+                is_confirmed: false,
             }));
         }
     }
     candidates
+}
+
+/// Whether numbers without points number the fields of a licence: at one margin they ascend, and a name comes before the
+/// birth.
+fn numbered_column<'a>(page: &'a [PageLine<'_>]) -> impl Fn(usize) -> bool + 'a {
+    let firsts: Vec<(usize, FieldNumber)> = page
+        .iter()
+        .enumerate()
+        .filter_map(|(at, line)| Some((at, numbered_fields(line.text).first()?.number)))
+        .collect();
+    move |at| {
+        let mut column: Vec<(usize, FieldNumber)> = firsts
+            .iter()
+            .copied()
+            .filter(|(other, _)| *other == at || page[*other].shares_margin(&page[at]))
+            .collect();
+        column.sort_by(|a, b| page[a.0].middle().total_cmp(&page[b.0].middle()));
+        let names = column
+            .iter()
+            .filter(|(_, number)| matches!(number, FieldNumber::Surname | FieldNumber::GivenNames))
+            .count();
+        column.len() >= 3
+            && column.is_sorted_by_key(|(_, number)| *number)
+            && names > 0
+            && column
+                .get(names)
+                .is_some_and(|(_, number)| *number == FieldNumber::Birth)
+    }
 }
 
 /// The line right of a line that has only a field's number.
@@ -319,110 +402,4 @@ fn beside(page: &[PageLine<'_>], at: usize) -> Option<usize> {
         .filter(|&(other, item)| other != at && line.is_beside(item))
         .min_by(|a, b| a.1.x(0).total_cmp(&b.1.x(0)))
         .map(|(other, _)| other)
-}
-
-/// Print that equals the other source's values, wherever it is printed.
-pub(super) fn equal_to_known(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candidate> {
-    let Some(known) = context.known else {
-        return Vec::new();
-    };
-    let mut candidates = Vec::new();
-    let mut add = |label: Label, value: Value, line: usize, chars: Range<usize>| {
-        candidates.push(Candidate {
-            label,
-            value,
-            line,
-            chars,
-            evidence: EQUAL,
-            is_known: true,
-        });
-    };
-    let mut named: Vec<usize> = Vec::new();
-    for (label, wanted) in [
-        (Label::Surname, &known.surname),
-        (Label::GivenNames, &known.given_names),
-    ] {
-        let Some(wanted) = wanted else { continue };
-        // One line does not state both names.
-        let taken = named.clone();
-        for (at, line) in page.iter().enumerate().filter(|(at, _)| !taken.contains(at)) {
-            for part in line.unlabelled() {
-                let text = line.slice(&part);
-                let whole = || known.has_name(label, text).then(|| text.to_owned());
-                let printed = whole().or_else(|| continued(page, at, text, wanted, known, label));
-                if let Some(printed) = printed {
-                    if label == Label::Surname && named.is_empty() {
-                        named.push(at);
-                    }
-                    add(label, Value::Text(printed), at, part);
-                }
-            }
-        }
-    }
-    for (at, line) in page.iter().enumerate() {
-        if let Some((chars, value)) = known.number_in(line) {
-            add(Label::Number, Value::Text(value), at, chars);
-        }
-        let nationality = known.nationality.as_ref().filter(|_| has_adjective(line.text));
-        if let Some(value) = read_nationality(line.text).filter(|value| Some(value) == nationality) {
-            add(Label::Nationality, Value::Text(value), at, line.all());
-        }
-        let sex = SexContext {
-            issuer: context.issuer,
-            languages: &[],
-            is_national: context.is_card,
-        };
-        if let Some(value) = read_sex(line.text, sex).filter(|value| Some(*value) == known.sex) {
-            add(Label::Sex, Value::Text(value.into()), at, line.all());
-        }
-    }
-    for (at, date) in all_dates(page, context.order) {
-        for (label, wanted) in [
-            (Label::Birth, known.birth_date),
-            (Label::Expiry, known.expiry_date),
-        ] {
-            if wanted.is_some_and(|wanted| date.can_be(&wanted)) {
-                add(label, Value::Date(date.clone()), at, date.chars.clone());
-            }
-        }
-    }
-    candidates
-}
-
-/// A name that continues on the next line, as two family names often do.
-fn continued(
-    page: &[PageLine<'_>],
-    at: usize,
-    text: &str,
-    wanted: &str,
-    known: &Known,
-    label: Label,
-) -> Option<String> {
-    let key = name_key(text);
-    if key.len() < 2 || !name_key(wanted).starts_with(&format!("{key} ")) {
-        return None;
-    }
-    let next = page
-        .iter()
-        .find(|next| page[at].is_continued_by(next) && next.groups.is_empty())?;
-    let both = format!("{text} {}", next.slice(&next.all()));
-    known.has_name(label, &both).then_some(both)
-}
-
-/// Whether a candidate may be used beside another source that has a value for the field.
-pub(super) fn is_clear_enough(candidate: &Candidate, page: &[PageLine<'_>], known: Option<&Known>) -> bool {
-    let is_contradicting = known.is_some_and(|known| known.has(candidate.label)) && !candidate.is_known;
-    let is_open = matches!(
-        candidate.label,
-        Label::Surname | Label::GivenNames | Label::Number
-    );
-    if !(is_contradicting && is_open) {
-        return true;
-    }
-    // A name that differs in a letter or two is as likely misread as printed otherwise.
-    let is_near = match &candidate.value {
-        Value::Text(text) => known.is_some_and(|known| known.is_near_name(candidate.label, text)),
-        Value::Date(_) => false,
-    };
-    !is_near && page[candidate.line].confidence >= MIN_CONTRADICTING
 }

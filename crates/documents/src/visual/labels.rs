@@ -31,6 +31,9 @@ pub(super) enum Label {
     Issue,
     /// Number of the document.
     Number,
+    /// A word such as *ID No*, which labels the number of an identity card, and on other documents the holder's personal
+    /// number.
+    IdNumber,
     /// Nationality.
     Nationality,
     /// Sex.
@@ -53,6 +56,7 @@ impl Label {
             "expiry" => Self::Expiry,
             "issue" => Self::Issue,
             "number" => Self::Number,
+            "id number" => Self::IdNumber,
             "nationality" => Self::Nationality,
             "sex" => Self::Sex,
             "issuer" => Self::IssuerCode,
@@ -82,7 +86,8 @@ const TABLE: &str = include_str!("labels.tsv");
 /// A label's phrase.
 struct Phrase {
     label: Label,
-    language: &'static str,
+    /// Of the languages that have the phrase with this meaning, in the table's order.
+    languages: Vec<&'static str>,
     folded: String,
     key: String,
     letters: u32,
@@ -102,6 +107,7 @@ static PHRASES: LazyLock<Vec<Vec<Phrase>>> = LazyLock::new(|| {
             if other.label != label {
                 other.label = Label::Other;
             }
+            other.languages.push(language);
             continue;
         }
         let length = key.len();
@@ -111,7 +117,7 @@ static PHRASES: LazyLock<Vec<Vec<Phrase>>> = LazyLock::new(|| {
         labels.insert(folded.clone(), (length, by_length[length].len()));
         by_length[length].push(Phrase {
             label,
-            language,
+            languages: vec![language],
             letters: letters(&key),
             folded,
             key,
@@ -146,14 +152,14 @@ fn letters(key: &str) -> u32 {
 pub(super) struct LabelMatch {
     /// The label.
     pub(super) label: Label,
-    /// The language of the phrase (ISO 639); the first in the table that has it.
-    pub(super) language: &'static str,
+    /// The languages that have the phrase (ISO 639).
+    pub(super) languages: &'static [&'static str],
     /// The words that it covers.
     pub(super) words: Range<usize>,
     /// Edits between the printed phrase and the label's.
     pub(super) edits: usize,
     /// Letters of the phrase.
-    length: usize,
+    pub(super) length: usize,
 }
 
 /// The most words of a phrase, with a few that recognition divided.
@@ -219,7 +225,7 @@ fn best_at(words: &[Word], start: usize) -> Option<LabelMatch> {
         if best.as_ref().is_none_or(|(most, _)| score > *most) {
             let found = LabelMatch {
                 label: phrase.label,
-                language: phrase.language,
+                languages: &phrase.languages,
                 words: start..end + 1,
                 edits,
                 length: phrase.folded.chars().count(),

@@ -2,17 +2,19 @@
 //!
 //! - `page` finds where a label's value may be printed, `labels` finds the labels, and `numbered` the numbered fields
 //!   of driving licences.
-//! - `candidates` collects the texts that may be a value, `dates`, `sex`, `nationality` and `values` parse them, and
-//!   this module chooses among them.
+//! - `candidates` collects the texts that may be a value, `machine_print` finds print that equals the zone or a barcode,
+//!   `dates`, `sex`, `nationality` and `values` parse texts, and this module chooses among them.
 //!
 //! A text that does not have its field's form is never used as its value. Another source of the document only helps to
 //! find print: it never becomes a value, and this module never reports whether the two agree; `compare` does.
 
 mod candidates;
+mod date_tokens;
 mod dates;
 mod kind;
-mod known;
 mod labels;
+mod machine_data;
+mod machine_print;
 mod months;
 mod nationality;
 mod numbered;
@@ -28,13 +30,11 @@ use jiff::civil::Date;
 use crate::locate::Line;
 use crate::reading::{Aamva, DocumentKind, Field, MrzReading, PartialDate, Source, field};
 
-use candidates::{
-    Candidate, Context, Value, all_dates, equal_to_known, is_clear_enough, labelled,
-    numbered as numbered_values,
-};
+use candidates::{Candidate, Context, MIN_DATE, Value, all_dates, labelled, numbered as numbered_values};
 use dates::{DateOrder, DateRole, PrintedDate};
-use known::Known;
 use labels::Label;
+use machine_data::MachineData;
+use machine_print::{equal_to_machine_data, is_probably_misread};
 use page::{PageLine, page_lines};
 
 /// The data of the visual zone.
@@ -65,23 +65,23 @@ fn read_on(
     today: Date,
 ) -> VisualZone {
     let kind = kind::kind_of(lines, mrz, aamva, any_barcode);
-    let page = page_lines(lines);
-    let known = Known::of(mrz, aamva);
+    let page = page_lines(lines, kind);
+    let machine = MachineData::of(mrz, aamva);
     let issuer = mrz
         .and_then(|mrz| mrz.fields.issuer_country.as_deref())
         .or_else(|| aamva.and_then(|card| card.country.as_deref()));
     let context = Context {
         order: date_order(&page, mrz, aamva),
-        known: known.as_ref(),
+        machine: machine.as_ref(),
         issuer,
         is_card: kind != DocumentKind::Passport && kind != DocumentKind::Visa,
     };
     let mut all = labelled(&page, context);
-    if kind == DocumentKind::Drivers || has_numbered_dates(&page, context) {
-        all.extend(numbered_values(&page, context));
+    let numbered = numbered_values(&page, context);
+    if kind == DocumentKind::Drivers || has_numbered_dates(&numbered) {
+        all.extend(numbered);
     }
-    all.extend(equal_to_known(&page, context));
-    all.retain(|candidate| is_clear_enough(candidate, &page, context.known));
+    all.extend(equal_to_machine_data(&page, context));
     let mut reader = FieldReader {
         page: &page,
         context,
@@ -97,39 +97,61 @@ fn read_on(
     }
 }
 
-/// Whether the page has the numbered dates of a licence (birth, issue and expiry), although its title is unreadable.
-fn has_numbered_dates(page: &[PageLine<'_>], context: Context<'_>) -> bool {
-    let found = numbered_values(page, context);
+/// Whether a page has the numbered dates of a licence (birth, issue and expiry), although its title is unreadable.
+fn has_numbered_dates(numbered: &[Candidate]) -> bool {
     [Label::Birth, Label::Issue, Label::Expiry]
         .iter()
-        .all(|label| found.iter().any(|candidate| candidate.label == *label))
+        .all(|label| numbered.iter().any(|candidate| candidate.label == *label))
 }
 
-/// Documents of the United States (except passports) print the month first. If the picture shows no other source, the
-/// print decides: a date that is possible in one order only, the state's name, or the American title of a licence.
+/// The order of day and month on a page. The issuer that another source states and the dates that are possible in one
+/// order only prove it, if they agree. Without either, American titles and labels in other languages than English show
+/// it.
 fn date_order(page: &[PageLine<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva>) -> DateOrder {
-    let american = match (mrz, aamva) {
-        (Some(mrz), _) => mrz.fields.issuer == "USA" && !mrz.fields.document_code.starts_with('P'),
-        (None, Some(card)) => card.country.as_deref() == Some("USA"),
-        (None, None) => page.iter().any(is_american),
+    let by_issuer = match (mrz, aamva) {
+        // Passports of the United States print the month as a word.
+        (Some(mrz), _) if mrz.valid && mrz.fields.issuer == "USA" => {
+            (!mrz.fields.document_code.starts_with('P')).then_some(DateOrder::MonthFirst)
+        }
+        (Some(mrz), _) if mrz.valid => Some(DateOrder::DayFirst),
+        (_, Some(card)) if card.country.as_deref() == Some("USA") => Some(DateOrder::MonthFirst),
+        _ => None,
     };
-    if american {
+    let printed = all_dates(page, DateOrder::Unproven)
+        .into_iter()
+        .filter_map(|(_, date)| date.proves);
+    let mut proofs = by_issuer.into_iter().chain(printed);
+    if let Some(first) = proofs.next() {
+        return if proofs.all(|other| other == first) {
+            first
+        } else {
+            DateOrder::Unproven
+        };
+    }
+    let is_foreign = page
+        .iter()
+        .flat_map(|line| &line.groups)
+        .any(|group| group.label.is_date() && !group.languages.contains(&"en"));
+    if page.iter().any(is_american) {
         DateOrder::MonthFirst
-    } else {
+    } else if is_foreign {
         DateOrder::DayFirst
+    } else {
+        DateOrder::Unproven
     }
 }
 
-/// Whether a line is printed on documents of the United States only.
+/// Whether a line is a title of documents of the United States. Their name alone is also a nationality and a place of
+/// birth on other documents.
 fn is_american(line: &PageLine<'_>) -> bool {
     let words: Vec<&str> = line.words.iter().map(|w| w.folded.as_str()).collect();
-    words.contains(&"USA")
-        || words.windows(2).any(|w| w == ["UNITED", "STATES"])
-        || words.windows(2).any(|w| w == ["DRIVER", "LICENSE"])
+    words.windows(2).any(|w| w == ["DRIVER", "LICENSE"])
         || words.windows(3).any(|w| w == ["DRIVER", "S", "LICENSE"])
         || words.windows(3).any(|w| w == ["PERMANENT", "RESIDENT", "CARD"])
 }
 
+/// A lead in evidence that decides between two texts.
+const LEAD: f32 = 0.03;
 /// The orders of three dates.
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
@@ -146,7 +168,10 @@ struct FieldReader<'a> {
 impl FieldReader<'_> {
     fn read(&mut self) {
         self.divide_whole_names();
-        self.mark_known();
+        self.mark_confirmed();
+        let (page, machine) = (self.page, self.context.machine);
+        self.all
+            .retain(|candidate| !is_probably_misread(candidate, page, machine));
         self.drop_shared_lines();
         for (label, name) in [
             (Label::Number, field::DOCUMENT_NUMBER),
@@ -163,34 +188,38 @@ impl FieldReader<'_> {
     }
 
     /// Marks the candidates that equal the other source's value.
-    fn mark_known(&mut self) {
-        let Some(known) = self.context.known else { return };
+    fn mark_confirmed(&mut self) {
+        let Some(machine) = self.context.machine else {
+            return;
+        };
         for candidate in &mut self.all {
-            candidate.is_known |= match &candidate.value {
-                Value::Text(text) => known.is_value(candidate.label, text),
-                Value::Date(date) => {
-                    let wanted = match candidate.label {
-                        Label::Birth => known.birth_date,
-                        Label::Expiry => known.expiry_date,
-                        _ => known.issue_date,
-                    };
-                    wanted.is_some_and(|wanted| date.can_be(&wanted))
-                }
+            candidate.is_confirmed |= match &candidate.value {
+                Value::Text(text) => machine.is_value(candidate.label, text),
+                Value::Date(date) => machine
+                    .date(candidate.label)
+                    .is_some_and(|stated| date.can_be(&stated)),
             };
         }
     }
 
-    /// Divides a whole name at its comma. A whole name without one shows not where the family name ends, so it gives no
-    /// value.
+    /// Divides a whole name at its comma, or where another source divides the same name. Without either, the print does
+    /// not show where the family name ends, and gives no value.
     fn divide_whole_names(&mut self) {
         let mut parts = Vec::new();
         for candidate in &self.all {
             let (Label::WholeName, Value::Text(text)) = (candidate.label, &candidate.value) else {
                 continue;
             };
-            let mut names = text.split(',').map(str::trim);
-            if let (Some(surname), Some(given), None) = (names.next(), names.next(), names.next())
-                && let (Some(surname), Some(given)) = (values::name(surname), values::name(given))
+            let by_comma = || {
+                let mut names = text.split(',').map(str::trim);
+                let (surname, given) = (names.next()?, names.next()?);
+                let is_whole = names.next().is_none();
+                is_whole.then(|| Some([values::name(surname)?, values::name(given)?]))?
+            };
+            let machine = self.context.machine;
+            if let Some([surname, given]) = machine
+                .and_then(|machine| machine.divided(text))
+                .or_else(by_comma)
             {
                 let part = |label, name: String| Candidate {
                     label,
@@ -204,7 +233,8 @@ impl FieldReader<'_> {
         self.all.extend(parts);
     }
 
-    /// A text is the value of one field only. The field with better evidence has it; with equal evidence neither does.
+    /// A text is the value of one field only: of the one whose value another source confirms, or else of the one with
+    /// better evidence. With equal evidence it is of neither.
     fn drop_shared_lines(&mut self) {
         let all = self.all.clone();
         let is_shared = |a: &Candidate, b: &Candidate| {
@@ -217,31 +247,33 @@ impl FieldReader<'_> {
         let is_divided = |a: &Candidate, b: &Candidate| {
             a.label.is_name() && b.label.is_name() && a.chars == b.chars && a.value != b.value
         };
-        let rank = |candidate: &Candidate| candidate.evidence + if candidate.is_known { 1.0 } else { 0.0 };
+        let rank = |candidate: &Candidate| (candidate.is_confirmed, candidate.evidence);
+        let is_better = |a: (bool, f32), b: (bool, f32)| (a.0 && !b.0) || (a.0 == b.0 && a.1 > b.1 + 1e-4);
         self.all.retain(|candidate| {
             all.iter()
                 .filter(|other| is_shared(candidate, other) && !is_divided(candidate, other))
-                .all(|other| rank(candidate) > rank(other) + 1e-4)
+                .all(|other| is_better(rank(candidate), rank(other)))
         });
     }
 
-    /// The candidates of a field from the best evidence down. Candidates that equal a proven source come first.
+    /// The candidates of a field from the best evidence down. Print without a label counts only where no label has a
+    /// value: a copy of the zone's value elsewhere on the page hides no contradiction. Between equals, the one that
+    /// another source confirms comes first.
     fn ranked(&self, label: Label) -> Vec<Candidate> {
-        let mut found: Vec<Candidate> = self
-            .all
-            .iter()
-            .filter(|candidate| candidate.label == label)
+        let of_field = || self.all.iter().filter(|candidate| candidate.label == label);
+        let any_label = of_field().any(|candidate| candidate.has_label);
+        let mut found: Vec<Candidate> = of_field()
+            .filter(|candidate| candidate.has_label == any_label)
             .cloned()
             .collect();
-        let rank = |candidate: &Candidate| candidate.evidence + if candidate.is_known { 1.0 } else { 0.0 };
+        let rank =
+            |candidate: &Candidate| candidate.evidence + if candidate.is_confirmed { LEAD } else { 0.0 };
         found.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
         found
     }
 
     /// The text of a field. If labels state two different texts with about the same evidence, there is none.
     fn best_text(&self, label: Label) -> Option<(Candidate, String)> {
-        /// A lead in evidence that decides between two texts.
-        const LEAD: f32 = 0.03;
         let ranked = self.ranked(label);
         let best = ranked.first()?.clone();
         let Value::Text(text) = best.value.clone() else {
@@ -249,8 +281,8 @@ impl FieldReader<'_> {
         };
         let rivals = ranked
             .iter()
-            .filter(|other| other.is_known == best.is_known && best.evidence - other.evidence < LEAD);
-        let contradicted = !best.is_known
+            .filter(|other| best.evidence - other.evidence < LEAD);
+        let contradicted = !best.is_confirmed
             && rivals
                 .filter_map(|other| match &other.value {
                     Value::Text(text) => Some(text),
@@ -266,7 +298,7 @@ impl FieldReader<'_> {
         if let Some((candidate, name)) = surname {
             let second = self.best_text(Label::SecondSurname).map(|(_, second)| second);
             let whole = match second {
-                Some(second) if !candidate.is_known => format!("{name} {second}"),
+                Some(second) if !candidate.is_confirmed => format!("{name} {second}"),
                 _ => name,
             };
             self.insert(field::LAST_NAME, &whole, &candidate);
@@ -294,12 +326,13 @@ impl FieldReader<'_> {
                 Label::Issue => DateRole::Issue,
                 Label::Expiry => DateRole::Expiry,
                 _ => DateRole::Birth {
-                    ages: self.plausible_ages(),
+                    least_age: self.least_age(),
                     by,
                 },
             };
             if let Some((candidate, date)) = self.best_date(label, role) {
-                if label == Label::Issue {
+                let is_exact = matches!(&candidate.value, Value::Date(printed) if printed.has_full_year());
+                if label == Label::Issue && is_exact {
                     by = date.to_date().unwrap_or(by);
                 }
                 found.insert(name, (candidate, date));
@@ -312,13 +345,9 @@ impl FieldReader<'_> {
         self.infer_dates_without_labels();
     }
 
-    /// Holders of licences are at least 14 years old; no document is issued to people of 100.
-    fn plausible_ages(&self) -> (i16, i16) {
-        if self.kind == DocumentKind::Drivers {
-            (14, 99)
-        } else {
-            (0, 99)
-        }
+    /// Holders of licences are at least 14 years old.
+    fn least_age(&self) -> i16 {
+        if self.kind == DocumentKind::Drivers { 14 } else { 0 }
     }
 
     fn best_date(&self, label: Label, role: DateRole) -> Option<(Candidate, PartialDate)> {
@@ -329,28 +358,38 @@ impl FieldReader<'_> {
                 let Value::Date(date) = &candidate.value else {
                     return None;
                 };
-                let date = date.in_century(role, self.today)?;
+                // A date that equals the other source's has its century.
+                let machine = self.context.machine.filter(|_| candidate.is_confirmed);
+                let date = match machine.and_then(|machine| machine.date(label)) {
+                    Some(date) => date,
+                    None => date.in_century(role, self.today)?,
+                };
                 Some((candidate, date))
             })
             .collect();
         let (best, date) = dates.first()?.clone();
-        let contradicted = !best.is_known
+        let contradicted = !best.is_confirmed
             && dates
                 .iter()
-                .any(|(other, value)| *value != date && best.evidence - other.evidence < 0.03);
+                .any(|(other, value)| *value != date && best.evidence - other.evidence < LEAD);
         (!contradicted).then_some((best, date))
     }
 
-    /// Infers dates without labels on cards and passports: of exactly three dates, one is the birth, one the issue and
-    /// one the expiry. Only one such order may be plausible, and no other source may state the dates.
+    /// Infers dates on cards and passports whose page shows no label of a date: of exactly three dates, one is the birth,
+    /// one the issue and one the expiry. Only one such order may be plausible, and no other source may state the dates.
     fn infer_dates_without_labels(&mut self) {
-        if !matches!(
+        let mut groups = self.page.iter().flat_map(|line| &line.groups);
+        let is_kind = matches!(
             self.kind,
             DocumentKind::Passport | DocumentKind::IdCard | DocumentKind::ResidencyCard
-        ) {
+        );
+        if !is_kind || groups.any(|group| group.label.is_date()) {
             return;
         }
         let mut all = all_dates(self.page, self.context.order);
+        if all.iter().any(|(at, _)| self.page[*at].confidence < MIN_DATE) {
+            return;
+        }
         let mut seen: Vec<PrintedDate> = Vec::new();
         all.retain(|(_, date)| {
             let is_new = !seen.iter().any(|other| other.is_same_print(date));
@@ -369,14 +408,14 @@ impl FieldReader<'_> {
         };
         let first = (birth_date, all[birth].0, all[birth].1.chars.clone());
         let last = (expiry_date, all[expiry].0, all[expiry].1.chars.clone());
-        let known = |label: Label| self.context.known.is_some_and(|known| known.has(label));
+        let is_stated = |label: Label| self.context.machine.is_some_and(|machine| machine.has(label));
         let inferred = [
             (field::BIRTH_DATE, Label::Birth, first),
             (field::EXPIRY_DATE, Label::Expiry, last),
         ];
         let open: Vec<_> = inferred
             .into_iter()
-            .filter(|(name, label, _)| !self.fields.contains_key(*name) && !known(*label))
+            .filter(|(name, label, _)| !self.fields.contains_key(*name) && !is_stated(*label))
             .collect();
         for (name, label, (date, line, chars)) in open {
             let candidate = Candidate {
@@ -385,7 +424,8 @@ impl FieldReader<'_> {
                 line,
                 chars,
                 evidence: 0.4,
-                is_known: false,
+                has_label: false,
+                is_confirmed: false,
             };
             self.insert(name, &date.to_string(), &candidate);
         }
@@ -399,7 +439,7 @@ impl FieldReader<'_> {
     ) -> Option<(PartialDate, PartialDate)> {
         let issue = issue.in_century(DateRole::Issue, self.today)?;
         let role = DateRole::Birth {
-            ages: self.plausible_ages(),
+            least_age: self.least_age(),
             by: issue.to_date()?,
         };
         let birth = birth.in_century(role, self.today)?;
@@ -418,15 +458,15 @@ impl FieldReader<'_> {
             value: value.to_owned(),
             source: Source::Ocr,
             confidence: line.confidence * candidate.evidence * 0.95,
-            bounds: Some(line.bounds(&candidate.chars)),
+            bounds: Some(line.bounds(&candidate.chars)).filter(|bounds| bounds.iter().all(|x| x.is_finite())),
             printed: (printed != value).then(|| printed.to_owned()),
         };
         self.fields.entry(name.into()).or_insert(field);
     }
 }
 
-/// Removes both dates of a contradicting pair: a birth must precede an issue and an expiry, and an issue an expiry. A
-/// date that another source also has remains.
+/// Removes both dates of a contradicting pair: a birth must precede an issue and an expiry, and an issue an expiry. If
+/// another source has one of them, both remain, so that the contradiction is seen.
 fn drop_contradicting_dates(found: &mut BTreeMap<&str, (Candidate, PartialDate)>) {
     for (earlier, later) in [
         (field::BIRTH_DATE, field::ISSUE_DATE),
@@ -434,18 +474,17 @@ fn drop_contradicting_dates(found: &mut BTreeMap<&str, (Candidate, PartialDate)>
         (field::BIRTH_DATE, field::EXPIRY_DATE),
     ] {
         let contradict = match (found.get(earlier), found.get(later)) {
-            (Some((_, a)), Some((_, b))) => a >= b,
+            (Some((first, a)), Some((last, b))) => a >= b && !first.is_confirmed && !last.is_confirmed,
             _ => false,
         };
         if contradict {
-            for name in [earlier, later] {
-                if found.get(name).is_some_and(|(candidate, _)| !candidate.is_known) {
-                    found.remove(name);
-                }
-            }
+            found.remove(earlier);
+            found.remove(later);
         }
     }
 }
 
+#[cfg(test)]
+mod safety_tests;
 #[cfg(test)]
 mod tests;

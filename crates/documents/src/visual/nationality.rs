@@ -31,7 +31,7 @@ pub(super) fn read_nationality(text: &str) -> Option<String> {
         return Some(code);
     }
     let parts: Vec<&str> = text
-        .split(['/', '|', ',', '(', ')', '／'])
+        .split(['/', '|', '(', ')', '／'])
         .flat_map(|part| part.split(" - "))
         .map(str::trim)
         .filter(|part| !part.is_empty())
@@ -42,6 +42,11 @@ pub(super) fn read_nationality(text: &str) -> Option<String> {
     let mut codes = parts.iter().filter_map(|part| one(part));
     let code = codes.next()?;
     codes.all(|other| other == code).then_some(code)
+}
+
+/// The nationalities that the parts of a text state, where they are readable.
+pub(super) fn nationalities(text: &str) -> impl Iterator<Item = String> {
+    text.split(['/', '|', '／']).filter_map(|part| one(part.trim()))
 }
 
 /// Whether a text has a nationality's adjective, which unlike a state's name is no title of a document. Parts in other
@@ -119,6 +124,9 @@ mod tests {
             ("CANADIAN/CANADIENNE", Some("CAN")),
             ("UTO", Some("UTO")),
             ("FRA / DEU", None),
+            // A comma divides a place from its state.
+            ("PARIS, FRANCE", None),
+            ("ITALY, ITA", None),
             ("KOREAN", None),
             ("CITIZEN", None),
             ("AND", Some("AND")),

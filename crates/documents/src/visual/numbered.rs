@@ -30,10 +30,21 @@ pub(super) enum FieldNumber {
     Other,
 }
 
-/// The numbered fields of a line, with the characters of their values.
-pub(super) fn numbered_fields(text: &str) -> Vec<(FieldNumber, Range<usize>)> {
+/// A numbered field of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NumberedField {
+    pub(super) number: FieldNumber,
+    /// The characters of its value.
+    pub(super) value: Range<usize>,
+    /// Whether a sign shows that the number is a field's: a letter (`4a`), a point or a bracket. A number without one may
+    /// be a part of an address.
+    pub(super) has_point: bool,
+}
+
+/// The numbered fields of a line.
+pub(super) fn numbered_fields(text: &str) -> Vec<NumberedField> {
     let chars: Vec<char> = text.chars().collect();
-    let mut starts: Vec<(FieldNumber, usize, usize)> = Vec::new();
+    let mut starts: Vec<(FieldNumber, Range<usize>)> = Vec::new();
     let mut at = 0;
     while at < chars.len() {
         let is_word_start = at == 0 || !chars[at - 1].is_alphanumeric();
@@ -43,7 +54,7 @@ pub(super) fn numbered_fields(text: &str) -> Vec<(FieldNumber, Range<usize>)> {
             .flatten();
         match field {
             Some((number, used)) => {
-                starts.push((number, at, at + used));
+                starts.push((number, at..at + used));
                 at += used;
             }
             None => at += 1,
@@ -52,13 +63,19 @@ pub(super) fn numbered_fields(text: &str) -> Vec<(FieldNumber, Range<usize>)> {
     let ends: Vec<usize> = starts
         .iter()
         .skip(1)
-        .map(|(_, start, _)| *start)
+        .map(|(_, printed)| printed.start)
         .chain([chars.len()])
         .collect();
     starts
         .into_iter()
         .zip(ends)
-        .map(|((number, _, from), to)| (number, from..to))
+        .map(|((number, printed), end)| NumberedField {
+            number,
+            value: printed.end..end,
+            has_point: chars[printed]
+                .iter()
+                .any(|c| c.is_alphabetic() || matches!(c, '.' | ',' | ')')),
+        })
         .collect()
 }
 
@@ -154,7 +171,7 @@ mod tests {
             let chars: Vec<char> = text.chars().collect();
             let found: Vec<(FieldNumber, String)> = numbered_fields(text)
                 .into_iter()
-                .map(|(number, range)| (number, chars[range].iter().collect()))
+                .map(|field| (field.number, chars[field.value].iter().collect()))
                 .collect();
             let expected: Vec<(FieldNumber, String)> = expected
                 .iter()
@@ -168,8 +185,8 @@ mod tests {
         #[test]
         fn any_text_is_survived(text in "\\PC{0,40}") {
             let length = text.chars().count();
-            for (_, range) in numbered_fields(&text) {
-                prop_assert!(range.start <= range.end && range.end <= length);
+            for NumberedField { value, .. } in numbered_fields(&text) {
+                prop_assert!(value.start <= value.end && value.end <= length);
             }
         }
     }

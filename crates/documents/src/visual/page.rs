@@ -7,6 +7,7 @@ use std::ops::Range;
 use imaging::Point;
 
 use crate::locate::{Line, mrz_likeness};
+use crate::reading::DocumentKind;
 
 use super::labels::{Label, labels_in};
 use super::text::{Word, words};
@@ -40,11 +41,13 @@ pub(super) struct LabelGroup {
     pub(super) chars: Range<usize>,
     /// The least edits of a phrase.
     pub(super) edits: usize,
+    /// Letters of all its phrases.
+    letters: usize,
 }
 
 /// Where a text is relative to its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ValuePosition {
     /// On the label's line.
     Own,
     /// Below the label.
@@ -61,7 +64,7 @@ pub(super) struct Region {
     /// Its characters in the line.
     pub(super) chars: Range<usize>,
     /// Where it is.
-    pub(super) place: Place,
+    pub(super) position: ValuePosition,
     /// Distance from the label over the greatest that is allowed, 0–1.
     pub(super) distance: f32,
 }
@@ -90,6 +93,21 @@ impl<'a> PageLine<'a> {
         self.text
             .get(byte(chars.start)..byte(chars.end))
             .unwrap_or_default()
+    }
+
+    /// See [`Emissions::text_log_likelihood`](crate::ocr::ctc::Emissions::text_log_likelihood).
+    pub(super) fn log_likelihood(&self, text: &str) -> Option<f64> {
+        self.line.read.emissions.text_log_likelihood(text)
+    }
+
+    /// Whether another line begins at the same left margin.
+    pub(super) fn shares_margin(&self, other: &PageLine<'_>) -> bool {
+        (self.left - other.left).abs() < 1.5 * self.height.max(other.height)
+    }
+
+    /// The y of its middle.
+    pub(super) fn middle(&self) -> f32 {
+        self.middle
     }
 
     /// All characters.
@@ -156,8 +174,9 @@ impl<'a> PageLine<'a> {
     }
 }
 
-/// The lines in the page's frame, without those that resemble a machine-readable zone.
-pub(super) fn page_lines<'a>(lines: &[&'a Line]) -> Vec<PageLine<'a>> {
+/// The lines in the page's frame, without those that resemble a machine-readable zone. Labels have the meaning that the
+/// page and the kind of document give them.
+pub(super) fn page_lines<'a>(lines: &[&'a Line], kind: DocumentKind) -> Vec<PageLine<'a>> {
     let (x, y) = lines.iter().fold((0.0, 0.0), |(x, y), line| {
         let (along, weight) = (line.quad.along(), line.quad.length());
         (x + along.x * weight, y + along.y * weight)
@@ -191,7 +210,9 @@ pub(super) fn page_lines<'a>(lines: &[&'a Line]) -> Vec<PageLine<'a>> {
             }
         })
         .collect();
+    drop_lone_short_labels(&mut page);
     resolve_names(&mut page);
+    resolve_id_numbers(&mut page, kind);
     page
 }
 
@@ -215,13 +236,15 @@ fn groups(text: &str, words: &[Word]) -> Vec<LabelGroup> {
         match (groups.last_mut(), joined) {
             (Some(group), Some(label)) => {
                 group.label = label;
-                group.languages.push(found.language);
+                group.languages.extend(found.languages);
+                group.letters += found.length;
                 group.chars.end = last.chars.end;
                 group.edits = group.edits.min(found.edits);
             }
             _ => groups.push(LabelGroup {
                 label: found.label,
-                languages: vec![found.language],
+                languages: found.languages.to_vec(),
+                letters: found.length,
                 chars: first.chars.start..last.chars.end,
                 edits: found.edits,
             }),
@@ -251,6 +274,44 @@ fn joined(a: Label, b: Label) -> Option<Label> {
         (a, Name) if a.is_name() => Some(a),
         (Surname, GivenNames) | (GivenNames, Surname) | (WholeName, Surname | GivenNames) => Some(WholeName),
         _ => None,
+    }
+}
+
+/// Labels of at most this many letters are also names and other words: *Vence*, *Mená*, *Boy*.
+const SHORT_LABEL: usize = 5;
+
+/// Drops short labels of which the page has no other label in the same language.
+fn drop_lone_short_labels(page: &mut [PageLine<'_>]) {
+    let all: Vec<(usize, LabelGroup)> = page
+        .iter()
+        .enumerate()
+        .flat_map(|(at, line)| line.groups.iter().map(move |group| (at, group.clone())))
+        .collect();
+    for (at, line) in page.iter_mut().enumerate() {
+        line.groups.retain(|group| {
+            group.letters > SHORT_LABEL
+                || all.iter().any(|(line, other)| {
+                    (*line, &other.chars) != (at, &group.chars)
+                        && other
+                            .languages
+                            .iter()
+                            .any(|language| group.languages.contains(language))
+                })
+        });
+    }
+}
+
+/// Decides whether an identity number is the document's.
+fn resolve_id_numbers(page: &mut [PageLine<'_>], kind: DocumentKind) {
+    let label = if kind == DocumentKind::IdCard {
+        Label::Number
+    } else {
+        Label::Other
+    };
+    for group in page.iter_mut().flat_map(|line| &mut line.groups) {
+        if group.label == Label::IdNumber {
+            group.label = label;
+        }
     }
 }
 
@@ -289,7 +350,7 @@ pub(super) fn value_regions(page: &[PageLine<'_>], at: usize, nth: usize) -> Vec
         regions.push(Region {
             line: at,
             chars: own,
-            place: Place::Own,
+            position: ValuePosition::Own,
             distance: 0.0,
         });
     }
@@ -329,7 +390,7 @@ fn below(page: &[PageLine<'_>], at: usize, group: &LabelGroup) -> Vec<Region> {
         regions.push(Region {
             line: other,
             chars: 0..end,
-            place: Place::Below,
+            position: ValuePosition::Below,
             distance,
         });
     }
@@ -362,7 +423,7 @@ fn right(page: &[PageLine<'_>], at: usize, group: &LabelGroup) -> Option<Region>
     (distance < 1.0 && !item.slice(&(0..until)).is_empty()).then_some(Region {
         line: other,
         chars: 0..until,
-        place: Place::Right,
+        position: ValuePosition::Right,
         distance,
     })
 }

@@ -17,7 +17,9 @@ struct Letters {
 
 const LETTERS: &[Letters] = &[
     letters(&["POL", "DNK", "NOR", "SWE"], &["pl", "da", "no", "sv"], "M", "K"),
-    letters(&["TUR", "AZE"], &["tr"], "E", "K"),
+    letters(&["TUR"], &["tr"], "E", "K"),
+    // *Kişi* is male in Azerbaijani, and *kadın* female in Turkish.
+    letters(&["AZE"], &["az"], "K", "Q"),
     letters(&["HUN"], &["hu"], "F", "N"),
     letters(&["EST", "FIN"], &["et", "fi"], "M", "N"),
     letters(&["LVA"], &["lv"], "V", "S"),
@@ -81,8 +83,8 @@ const MALE: &[&str] = &[
     "FERFI",
     "BARBAT",
     "MUZHSKOY",
-    "MUJ",
     "MUZHCHINA",
+    "MUZH",
     "MASHKULL",
     "LAKI LAKI",
     "LELAKI",
@@ -106,10 +108,10 @@ const FEMALE: &[&str] = &[
     "ZENA",
     "ZENSKI",
     "ZENSKO",
-    "NO",
     "FEMEIE",
     "ZHENSKIY",
     "ZHENA",
+    "ZHEN",
     "FEMER",
     "PEREMPUAN",
     "女",
@@ -289,6 +291,11 @@ mod tests {
             ("M", label(&["es"]), None),
             ("M", label(&["en", "es"]), Some('M')),
             ("男", SexContext::default(), Some('M')),
+            ("K", state("AZE"), Some('M')),
+            ("Q", state("AZE"), Some('F')),
+            ("МУЖ / M", SexContext::default(), Some('M')),
+            ("ЖЕН", SexContext::default(), Some('F')),
+            ("MUJ", SexContext::default(), None),
         ];
         for (text, context, expected) in rows {
             assert_eq!(read_sex(text, *context), *expected, "{text} {context:?}");

@@ -2,7 +2,7 @@
 //!
 //! A text that does not have its field's form gives no value. No function here corrects a text.
 
-use super::dates::{DateOrder, find_dates};
+use super::dates::{Compact, DateOrder, find_dates};
 use super::labels::is_like_label;
 use super::text::fold_text;
 
@@ -124,7 +124,8 @@ pub(super) fn number(text: &str) -> Option<String> {
                 .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
     };
     let is_date = |text: &str| {
-        text.contains(|c: char| !c.is_alphanumeric()) && !find_dates(text, DateOrder::DayFirst).is_empty()
+        text.contains(|c: char| !c.is_alphanumeric())
+            && !find_dates(text, DateOrder::DayFirst, Compact::Numbers).is_empty()
     };
     if is_date(text) {
         return None;

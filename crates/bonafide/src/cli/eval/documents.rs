@@ -57,7 +57,7 @@ impl Documents {
                     .collect::<anyhow::Result<BTreeMap<String, Value>>>()?;
                 let answer = |file: &str| answers.get(file).cloned().context("a picture was not read");
                 report.insert("mrz".into(), mrz(&rows, answer)?);
-                report.insert("visual".into(), visual::visual(&rows, &answers));
+                report.insert("visual".into(), visual::visual(&rows, &answers)?);
                 self.renderings.measure(&engine, &pictures, &rows, &mut report)?;
             }
             if codes.exists() {

@@ -1,13 +1,15 @@
 //! The section `visual`: the fields of the visual zone against the zone that is printed on the same document.
 //!
 //! A document prints the same data twice, so its zone is the truth for its print. A field counts as printed if the zone
-//! has it. Some documents print fewer fields than their zone has, so the recalls are lower limits.
+//! has it. Some documents print fewer fields than their zone has, so the recalls are lower limits. A zone has two digits
+//! of a year, so a birth may be printed in another century than a reader of the zone assumes.
 
 use std::collections::BTreeMap;
 
+use anyhow::Context as _;
 use documents::compare::{SourceData, SubmittedData, compare};
 use documents::mrz;
-use documents::reading::{Field, MrzReading, Source, field};
+use documents::reading::{Field, MrzReading, PartialDate, Source, field};
 use serde_json::{Map, Value, json};
 
 use super::specimen_table::Row;
@@ -33,7 +35,10 @@ struct Count {
 }
 
 /// Compares the visual zones of the readings with the printed zones. Rows with wrong check digits are left out.
-pub(super) fn visual(rows: &[Row], answers: &BTreeMap<String, Value>) -> Value {
+///
+/// # Errors
+/// Fails if an answer's visual zone does not have the form of one.
+pub(super) fn visual(rows: &[Row], answers: &BTreeMap<String, Value>) -> anyhow::Result<Value> {
     let mut counts = [Count::default(); FIELDS.len()];
     let (mut documents, mut wrong) = (0_u64, Vec::new());
     for row in rows.iter().filter(|row| row.valid) {
@@ -41,10 +46,11 @@ pub(super) fn visual(rows: &[Row], answers: &BTreeMap<String, Value>) -> Value {
             continue;
         };
         documents += 1;
-        let fields: BTreeMap<String, Field> = answers
-            .get(&row.file)
-            .and_then(|answer| serde_json::from_value(answer["visual"].clone()).ok())
-            .unwrap_or_default();
+        let fields: BTreeMap<String, Field> = match answers.get(&row.file).map(|answer| &answer["visual"]) {
+            None | Some(Value::Null) => BTreeMap::new(),
+            Some(visual) => serde_json::from_value(visual.clone())
+                .with_context(|| format!("reading the visual zone of {}", row.file))?,
+        };
         for (name, count) in FIELDS.iter().zip(&mut counts) {
             let Some(is_correct) = is_correct(name, &zone, &fields) else {
                 continue;
@@ -80,7 +86,7 @@ pub(super) fn visual(rows: &[Row], answers: &BTreeMap<String, Value>) -> Value {
         json!(rounded(share(sum(|c| c.correct), sum(|c| c.printed)))),
     );
     report.insert("wrong".into(), json!(wrong));
-    Value::Object(report)
+    Ok(Value::Object(report))
 }
 
 /// Whether a field was read correctly; `None` if the zone has no such value, `Some(None)` if it was not read.
@@ -123,7 +129,11 @@ fn is_correct(name: &str, zone: &MrzReading, fields: &BTreeMap<String, Field>) -
             )
         }
         field::DOCUMENT_NUMBER => equal(truth.document_number, read.document_number),
-        field::BIRTH_DATE => equal(truth.birth_date, read.birth_date),
+        field::BIRTH_DATE => {
+            let truth = truth.birth_date?;
+            let parts = |date: PartialDate| (date.year() % 100, date.month(), date.day());
+            Some(read.birth_date.map(|date| parts(date) == parts(truth)))
+        }
         field::EXPIRY_DATE => equal(truth.expiry_date, read.expiry_date),
         field::SEX => equal(zone.fields.sex.map(String::from), text(field::SEX)),
         field::NATIONALITY => equal(truth.nationality, text(field::NATIONALITY)),
@@ -153,7 +163,8 @@ mod tests {
         let report = visual(
             &[row("a.png", true), row("b.png", true), row("c.png", false)],
             &answers,
-        );
+        )
+        .unwrap();
         assert_eq!(report["documents"], json!(2));
         assert_eq!(
             (&report["lastNamePrecision"], &report["lastNameRecall"]),
@@ -166,5 +177,19 @@ mod tests {
         assert_eq!(report["sexPrecision"], json!(0.0));
         assert_eq!(report["documentNumberPrecision"], json!(null));
         assert_eq!(report["wrong"], json!(["a.png sex"]));
+    }
+    #[test]
+    fn an_answer_of_another_form_is_an_error() {
+        let row = Row {
+            file: "a.png".into(),
+            lines: vec![
+                "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<".to_owned(),
+                "L898902C36UTO7408122F1204159ZE184226B<<<<<10".to_owned(),
+            ],
+            valid: true,
+            zone: None,
+        };
+        let answers = BTreeMap::from([("a.png".to_owned(), json!({"visual": {"lastName": "Eriksson"}}))]);
+        assert!(visual(&[row], &answers).is_err());
     }
 }

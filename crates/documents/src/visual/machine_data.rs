@@ -1,4 +1,5 @@
-//! What the machine-readable zone or the barcode of the same picture states, to find equal print.
+//! What the machine-readable zone or the barcode of the same picture states, to find equal print. It is never a printed
+//! value.
 
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ const MIN_NUMBER: usize = 5;
 
 /// The data of another source on the same picture. It finds print, and never becomes a printed value.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known {
+pub(super) struct MachineData {
     pub(super) surname: Option<String>,
     pub(super) given_names: Option<String>,
     is_truncated: bool,
@@ -27,33 +28,33 @@ pub(super) struct Known {
     pub(super) sex: Option<char>,
 }
 
-impl Known {
+impl MachineData {
     pub(super) fn of(mrz: Option<&MrzReading>, aamva: Option<&Aamva>) -> Option<Self> {
-        let (said, sex) = match (mrz, aamva) {
+        let (stated, sex) = match (mrz, aamva) {
             (Some(mrz), _) => (SourceData::from(mrz), mrz.fields.sex),
             (None, Some(card)) => (SourceData::from(card), card.sex),
             (None, None) => return None,
         };
         let number = |number: &String| plain_number(number);
         Some(Self {
-            surname: said.surname,
-            given_names: said.given_names,
-            is_truncated: said.truncated,
-            number: said
+            surname: stated.surname,
+            given_names: stated.given_names,
+            is_truncated: stated.truncated,
+            number: stated
                 .document_number
                 .as_ref()
                 .map(number)
                 .filter(|n| n.len() >= MIN_NUMBER),
-            other_numbers: said
+            other_numbers: stated
                 .other_numbers
                 .iter()
                 .map(number)
                 .filter(|n| n.len() >= MIN_NUMBER)
                 .collect(),
-            birth_date: said.birth_date,
-            expiry_date: said.expiry_date,
-            issue_date: said.issue_date,
-            nationality: said.nationality,
+            birth_date: stated.birth_date,
+            expiry_date: stated.expiry_date,
+            issue_date: stated.issue_date,
+            nationality: stated.nationality,
             sex,
         })
     }
@@ -70,6 +71,16 @@ impl Known {
             Label::Nationality => self.nationality.is_some(),
             Label::Sex => self.sex.is_some(),
             _ => false,
+        }
+    }
+
+    /// The date of a field.
+    pub(super) fn date(&self, label: Label) -> Option<PartialDate> {
+        match label {
+            Label::Birth => self.birth_date,
+            Label::Expiry => self.expiry_date,
+            Label::Issue => self.issue_date,
+            _ => None,
         }
     }
 
@@ -108,18 +119,38 @@ impl Known {
                     && printed.starts_with(&wanted)))
     }
 
-    /// Whether a text differs from the name by a misread letter, or two of many.
-    pub(super) fn is_near_name(&self, label: Label, text: &str) -> bool {
-        let wanted = match label {
-            Label::Surname => &self.surname,
-            Label::GivenNames => &self.given_names,
-            _ => return false,
+    /// The family name and the given names of a text that has the words of both and no comma.
+    pub(super) fn divided(&self, text: &str) -> Option<[String; 2]> {
+        let given = self.given_names.as_deref()?;
+        if text.contains(',') {
+            return None;
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let parts = |at: usize| [words[..at].join(" "), words[at..].join(" ")];
+        (1..words.len()).find_map(|at| {
+            let [first, last] = parts(at);
+            if self.has_name(Label::Surname, &first) && name_key(&last) == name_key(given) {
+                Some([first, last])
+            } else if self.has_name(Label::Surname, &last) && name_key(&first) == name_key(given) {
+                Some([last, first])
+            } else {
+                None
+            }
+        })
+    }
+
+    /// The name or number, if a text differs from it by a character, or two of many.
+    pub(super) fn near_text(&self, label: Label, text: &str) -> Option<&str> {
+        let (wanted, keys) = match label {
+            Label::Surname => (&self.surname, name_key as fn(&str) -> String),
+            Label::GivenNames => (&self.given_names, name_key as fn(&str) -> String),
+            Label::Number => (&self.number, plain_number as fn(&str) -> String),
+            _ => return None,
         };
-        let Some(wanted) = wanted.as_deref().map(name_key) else {
-            return false;
-        };
-        let most = if wanted.len() >= 8 { 2 } else { 1 };
-        wanted.len() >= 4 && edit_distance(&wanted, &name_key(text), most).is_some()
+        let wanted = wanted.as_deref()?;
+        let (a, b) = (keys(wanted), keys(text));
+        let most = if a.len() >= 8 { 2 } else { 1 };
+        (a.len() >= 4 && edit_distance(&a, &b, most).is_some()).then_some(wanted)
     }
 
     /// Whether a number is another one of the document.
