@@ -1,7 +1,8 @@
 //! The result of reading a document: plain data that the reading pipeline produces and the other crates use.
 //!
-//! Serialised, these types are the output of `bonafide read-document` (keys in camelCase). This module
-//! contains only data: it never decides whether a document is genuine, current or the applicant's.
+//! Serialised, these types are the output of `bonafide read-document` (keys in camelCase), and a worker's answer in
+//! postcard, which cannot skip a member. This module contains only data: it never decides whether a document is genuine,
+//! current or the applicant's.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -103,10 +104,10 @@ pub struct Field {
     /// 0–1.
     pub confidence: f32,
     /// Of the visual zone: x, y, width, height of the print in pixels of the upright picture.
-    #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "box", default)]
     pub bounds: Option<[f32; 4]>,
     /// Of the visual zone: the print, where it is not the value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub printed: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use documents::reading::DocumentReading;
+use documents::reading::{DocumentReading, Field};
 use faces::{Face, FaceReading, PassiveCue};
 use imaging::{Decoded, Format, PerceptualHash};
 use serde::{Deserialize, Serialize};
@@ -209,12 +209,16 @@ impl Plausible for DocumentPicture {
             });
         let margin = reading.mrz.as_ref().and_then(|mrz| mrz.margin);
         let fields = [&reading.fields, &reading.visual];
+        let is_measured = |field: &Field| {
+            let measures = field.bounds.iter().flatten();
+            measures
+                .chain([&field.confidence])
+                .all(|measure| measure.is_finite())
+        };
         self.info.is_plausible(bounds)
             && lines
             && fields.iter().all(|fields| fields.len() <= MOST_FIELDS)
-            && fields
-                .iter()
-                .all(|fields| fields.values().all(|field| field.confidence.is_finite()))
+            && fields.iter().all(|fields| fields.values().all(is_measured))
             && reading.barcodes.len() <= MOST_BARCODES
             && reading.quality.len() <= MOST_ISSUES
             && reading
@@ -286,6 +290,41 @@ mod tests {
             ..info()
         };
         assert!(!picture.is_plausible(BOUNDS), "only a PDF has pages");
+    }
+
+    #[test]
+    fn a_reading_is_the_same_after_its_way_through_the_pipe() {
+        let field = |bounds, printed: Option<&str>| Field {
+            value: "1974-08-12".into(),
+            source: documents::reading::Source::Ocr,
+            confidence: 0.9,
+            bounds,
+            printed: printed.map(str::to_owned),
+        };
+        for (bounds, printed) in [(None, None), (Some([1.0, 2.0, 3.0, 4.0]), Some("12 AUG 74"))] {
+            let reading = DocumentReading {
+                visual: [("birthDate".to_owned(), field(bounds, printed))].into(),
+                ..DocumentReading::default()
+            };
+            let document = DocumentPicture {
+                info: info(),
+                reading,
+                faces: None,
+                timing_ms: Timings::new(),
+            };
+            assert!(document.is_plausible(BOUNDS));
+            let bytes = postcard::to_stdvec(&document).unwrap();
+            assert_eq!(postcard::from_bytes::<DocumentPicture>(&bytes).unwrap(), document);
+        }
+        let mut document = DocumentPicture {
+            info: info(),
+            reading: DocumentReading::default(),
+            faces: None,
+            timing_ms: Timings::new(),
+        };
+        let unmeasured = field(Some([f32::NAN; 4]), None);
+        document.reading.visual.insert("birthDate".into(), unmeasured);
+        assert!(!document.is_plausible(BOUNDS));
     }
 
     #[test]
