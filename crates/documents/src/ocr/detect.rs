@@ -25,7 +25,7 @@ impl Ocr {
             strides.clamp(1, side.div_ceil(STRIDE)) * STRIDE
         };
         let (width, height) = (fit(picture.width), fit(picture.height));
-        let input = planes(&picture.resized(width, height));
+        let input = detector_planes(&picture.resized(width, height));
         let (w, h) = (width as usize, height as usize);
         let output = self.models.run(
             ModelName::TextDetector,
@@ -50,6 +50,20 @@ impl Ocr {
             });
         Ok(regions.collect())
     }
+}
+
+/// The input of the detector: planes of blue, green and red, less PaddleOCR's means and divided by its deviations.
+fn detector_planes(picture: &Picture) -> Vec<f32> {
+    [(2, 0.485, 0.229), (1, 0.456, 0.224), (0, 0.406, 0.225)]
+        .into_iter()
+        .flat_map(|(channel, mean, deviation): (usize, f32, f32)| {
+            let (factor, offset) = (1.0 / (255.0 * deviation), mean / deviation);
+            picture
+                .pixels
+                .chunks_exact(3)
+                .map(move |p| f32::from(p[channel]) * factor - offset)
+        })
+        .collect()
 }
 
 /// The input of both text models: planes of blue, green and red, with values of −1..1.
