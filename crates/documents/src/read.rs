@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::barcode::{WorkBudget, read_barcodes};
 use crate::locate::{self, Line, Turn};
 use crate::ocr::{Ocr, OcrError, Quad, RecognisedText, TextRegion, View};
-use crate::reading::{DocumentReading, TextLine};
+use crate::reading::{DocumentReading, MrzFormat, TextLine};
 use crate::zone::{self, ZoneReading};
 use crate::{detection, fields, quality, visual, zone_search};
 
@@ -146,7 +146,7 @@ impl DocumentEngine {
         };
         clock.lap("mrz");
 
-        let barcodes = if may_carry_barcode(hints) {
+        let barcodes = if may_carry_barcode(hints, zone.as_ref()) {
             let work = BARCODE_WORK[usize::from(!hints.expect_barcode)];
             read_barcodes(picture, work)
                 .into_iter()
@@ -208,7 +208,7 @@ impl DocumentEngine {
     }
 
     /// Finds the page's orientation and reads its lines. The quads of the lines are in the turned picture. If the
-    /// zone is known, so is the orientation, and lines of its page come first.
+    /// zone is known, so are the orientation and its own lines, and other lines of its page come first.
     fn read_lines(
         &self,
         picture: &Picture,
@@ -224,9 +224,12 @@ impl DocumentEngine {
             page.as_ref()
                 .is_none_or(|page| locate::contains(page, region.quad.centre()))
         };
+        // A zone that our own network has read is not read again.
+        let zone_lines = zone.and_then(ZoneReading::lines).unwrap_or_default();
+        let is_read = |quad: &Quad| !zone_lines.is_empty() && zone.is_some_and(|zone| zone.includes(quad));
         let mut chosen: Vec<TextRegion> = regions
             .iter()
-            .filter(|r| r.quad.height() >= MIN_LINE_HEIGHT)
+            .filter(|r| r.quad.height() >= MIN_LINE_HEIGHT && !is_read(&r.quad))
             .filter(|r| r.quad.aspect() < 2.0 || locate::is_across(&r.quad) == across)
             .copied()
             .collect();
@@ -245,32 +248,36 @@ impl DocumentEngine {
         };
         let probe = Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 9.0, 3.0);
         let turn = Turn::to_upright(&sense.apply(&along_page(probe, across)));
+        let size = (picture.width, picture.height);
         let mut lines = Vec::with_capacity(chosen.len());
         let mut budget = MAX_TOTAL_ASPECT;
         for (at, region) in chosen.iter().enumerate() {
             let quad = sense.apply(&region.quad);
             let read = match probe_readings.remove(&at) {
                 Some(read) => read,
-                None if budget > 0.0 => self.recognise(picture, &quad)?,
+                None if budget > 0.0 => self.recognise_fast(picture, &quad)?,
                 None => continue,
             };
             budget -= quad.aspect();
             lines.push(Line {
-                quad: quad.map(|p| turn.apply_to_point(p, (picture.width, picture.height))),
+                quad: quad.map(|p| turn.apply_to_point(p, size)),
                 read,
             });
         }
+        lines.extend(zone_lines.into_iter().map(|line| Line {
+            quad: line.quad.map(|p| turn.apply_to_point(p, size)),
+            ..line
+        }));
         lines.sort_by(|a, b| reading_order(a).total_cmp(&reading_order(b)));
         Ok((turn, lines))
     }
 
     fn recognise(&self, picture: &Picture, quad: &Quad) -> Result<RecognisedText, OcrError> {
-        let squeeze = if quad.aspect() > LONG_ASPECT {
-            LONG_SQUEEZE
-        } else {
-            1.0
-        };
-        self.ocr.recognise(picture, quad, View::Colour, squeeze)
+        self.ocr.recognise(picture, quad, View::Colour, squeeze(quad))
+    }
+
+    fn recognise_fast(&self, picture: &Picture, quad: &Quad) -> Result<RecognisedText, OcrError> {
+        self.ocr.recognise_fast(picture, quad, squeeze(quad))
     }
 
     /// Finds the direction of the text by reading a few clear lines. Also returns those readings, by region
@@ -453,6 +460,15 @@ fn along_page(quad: Quad, across: bool) -> Quad {
     Quad(if across { [d, a, b, c] } else { [b, c, d, a] })
 }
 
+/// The factor by which a line is narrowed for reading.
+fn squeeze(quad: &Quad) -> f32 {
+    if quad.aspect() > LONG_ASPECT {
+        LONG_SQUEEZE
+    } else {
+        1.0
+    }
+}
+
 fn reading_order(line: &Line) -> f32 {
     let centre = line.quad.centre();
     // Lines are ordered by row, each about a line's height, and within a row from left to right.
@@ -467,9 +483,12 @@ fn text_line(line: Line) -> TextLine {
     }
 }
 
-/// Passports carry no PDF417; cards may carry one on either side.
-fn may_carry_barcode(hints: &ReadHints) -> bool {
-    hints.expect_barcode || hints.document_type != Some(DocumentType::Passport)
+/// The page of a passport carries no PDF417; cards may carry one on either side.
+fn may_carry_barcode(hints: &ReadHints, zone: Option<&ZoneReading>) -> bool {
+    let is_passport = zone.is_some_and(|zone| {
+        zone.mrz.valid && zone.mrz.format == MrzFormat::Td3 && zone.mrz.fields.document_code.starts_with('P')
+    });
+    !is_passport && (hints.expect_barcode || hints.document_type != Some(DocumentType::Passport))
 }
 
 #[cfg(test)]

