@@ -219,7 +219,7 @@ pub(crate) fn plain_number(number: &str) -> String {
 }
 
 /// Replaces letters that look like digits by those digits.
-fn fold_lookalikes(number: &str) -> String {
+pub(crate) fn fold_lookalikes(number: &str) -> String {
     let like = |c| match c {
         'O' | 'Q' | 'D' => '0',
         'I' | 'L' => '1',

@@ -3,9 +3,9 @@
 //! 1. Text is detected.
 //! 2. A machine-readable zone is found by the form of its rows, in any direction, and read. It tells the page's place and
 //!    orientation.
-//! 3. Without one, a few lines are read in several directions to find the orientation. Then every line is read.
+//! 3. Without one, a few lines are read in several directions to find the orientation. Then every other line is read.
 //! 4. A zone that was not found by its form is found by its text.
-//! 5. Barcodes are decoded, and the fields of all sources are merged.
+//! 5. Barcodes are decoded, except on a passport's page, and the fields of all sources are merged.
 //!
 //! This module never decides whether the document is acceptable.
 

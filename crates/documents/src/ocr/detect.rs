@@ -65,12 +65,3 @@ fn detector_planes(picture: &Picture) -> Vec<f32> {
         })
         .collect()
 }
-
-/// The input of both text models: planes of blue, green and red, with values of −1..1.
-pub(super) fn planes(picture: &Picture) -> Vec<f32> {
-    let value = |byte: u8| f32::from(byte) / 127.5 - 1.0;
-    [2, 1, 0]
-        .into_iter()
-        .flat_map(|channel| picture.pixels.chunks_exact(3).map(move |p| value(p[channel])))
-        .collect()
-}

@@ -4,7 +4,6 @@ use imaging::{Homography, Picture};
 use inference::Input;
 
 use super::ctc::{self, Emissions};
-use super::detect::planes;
 use super::{Alphabet, Ocr, OcrError, Quad};
 
 /// The recogniser's height in pixels.
@@ -118,6 +117,15 @@ impl Line {
             planes: planes(&line),
         }
     }
+}
+
+/// The input of the recognisers: planes of blue, green and red, with values of −1..1.
+fn planes(picture: &Picture) -> Vec<f32> {
+    let value = |byte: u8| f32::from(byte) / 127.5 - 1.0;
+    [2, 1, 0]
+        .into_iter()
+        .flat_map(|channel| picture.pixels.chunks_exact(3).map(move |p| value(p[channel])))
+        .collect()
 }
 
 impl Alphabet {

@@ -348,8 +348,10 @@ pub(super) fn numbered(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candi
                     &page[value_at],
                     label,
                 )
-                .map(|date| (date.chars.clone(), date))
-                .map(|(chars, date)| (Value::Date(date), chars)),
+                .map(|date| {
+                    let chars = date.chars.clone();
+                    (Value::Date(date), chars)
+                }),
                 _ => None,
             };
             candidates.extend(value.map(|(value, chars)| Candidate {

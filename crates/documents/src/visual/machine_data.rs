@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::compare::{SourceData, plain_number};
+use crate::compare::{SourceData, fold_lookalikes, plain_number};
 use crate::reading::{Aamva, MrzReading, PartialDate};
 
 use super::labels::Label;
@@ -151,6 +151,13 @@ impl MachineData {
         let (a, b) = (keys(wanted), keys(text));
         let most = if a.len() >= 8 { 2 } else { 1 };
         (a.len() >= 4 && edit_distance(&a, &b, most).is_some()).then_some(wanted)
+    }
+
+    /// Whether a number differs from the other source's only in letters that look like digits. Recognition cannot tell
+    /// them apart in most fonts of the visual zone.
+    pub(super) fn looks_like_number(&self, text: &str) -> bool {
+        let number = self.number.as_deref();
+        number.is_some_and(|number| fold_lookalikes(number) == fold_lookalikes(&plain_number(text)))
     }
 
     /// Whether a number is another one of the document.

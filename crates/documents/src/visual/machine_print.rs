@@ -184,6 +184,9 @@ pub(super) fn is_probably_misread(
     else {
         return false;
     };
+    if candidate.label == Label::Number && machine.looks_like_number(text) {
+        return true;
+    }
     let Some(wanted) = machine.near_text(candidate.label, text) else {
         return false;
     };

@@ -6,7 +6,8 @@
 //!   `dates`, `sex`, `nationality` and `values` parse texts, and this module chooses among them.
 //!
 //! A text that does not have its field's form is never used as its value. Another source of the document only helps to
-//! find print: it never becomes a value, and this module never reports whether the two agree; `compare` does.
+//! find print: it never becomes a value, except that it tells the century of an equal date with a year of two digits.
+//! This module never reports whether the two agree; `compare` does.
 
 mod candidates;
 mod date_tokens;

@@ -148,6 +148,24 @@ fn a_forged_letter_of_a_name_is_read() {
 }
 
 #[test]
+fn a_number_with_letters_that_look_like_digits_gives_no_value() {
+    // The zone has L898902C3; the last number has another digit.
+    for (number, expected) in [
+        ("L8989O2C3", None),
+        ("LB98902C3", None),
+        ("L898902C8", Some("L898902C8")),
+    ] {
+        let lines = [("Passport No", 200.0, 90.0), (number, 200.0, 112.0)];
+        let found = fields_with_zone(ERIKSSON, &lines);
+        let expected: Vec<_> = expected
+            .map(|value| ("documentNumber", value))
+            .into_iter()
+            .collect();
+        assert_eq!(found, pairs(&expected), "{number}");
+    }
+}
+
+#[test]
 fn a_date_that_contradicts_the_zone_stays_beside_one_that_does_not() {
     // The zone's expiry is 2012-04-15. The forged birth is after it.
     let lines = [
