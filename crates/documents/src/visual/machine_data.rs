@@ -153,8 +153,8 @@ impl MachineData {
         (a.len() >= 4 && edit_distance(&a, &b, most).is_some()).then_some(wanted)
     }
 
-    /// Whether a number differs from the other source's only in letters that look like digits. Recognition cannot tell
-    /// them apart in most fonts of the visual zone.
+    /// Whether a number is the other source's, or differs from it only in letters that look like digits. Recognition
+    /// cannot tell them apart in most fonts of the visual zone.
     pub(super) fn looks_like_number(&self, text: &str) -> bool {
         let number = self.number.as_deref();
         number.is_some_and(|number| fold_lookalikes(number) == fold_lookalikes(&plain_number(text)))

@@ -170,9 +170,10 @@ fn continued(
     machine.has_name(label, &both).then_some(both)
 }
 
-/// Whether a text that differs from the other source's value is probably that value, badly read: by the recogniser's
-/// output, the value is nearly as likely on the line. It then states nothing. A text that is clearly another one is a
-/// contradiction, and never hidden.
+/// Whether a text that differs from the other source's value is probably that value, badly read: it differs only in
+/// letters of a number that look like digits, or of a name that the recogniser lacks, or by the recogniser's output the
+/// value is nearly as likely on the line. It then states nothing. A text that is clearly another one is a contradiction,
+/// and never hidden.
 pub(super) fn is_probably_misread(
     candidate: &Candidate,
     page: &[PageLine<'_>],
