@@ -36,7 +36,6 @@ mod restore;
 mod same_picture;
 mod significance;
 mod similarity;
-mod spectrum;
 mod texture;
 mod window;
 

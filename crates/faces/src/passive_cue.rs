@@ -9,12 +9,12 @@
 
 use std::borrow::Cow;
 
-use imaging::{Luma, Picture};
+use imaging::Picture;
+use imaging::spectrum::{PATCH, mean_power, patches_of, peak};
 use serde::{Deserialize, Serialize};
 
 use crate::pad_model::PadScore;
 use crate::reading::{Face, FaceReading};
-use crate::spectrum::{PATCH, mean_power, peak};
 
 /// The three outcomes in ISO/IEC 30107-3 terms: bona fide, attack, and no decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,8 +174,9 @@ pub(crate) fn cues(picture: &Picture, face: &Face) -> Option<Cues> {
         clipped(left + width, picture.width),
         clipped(top + height, picture.height),
     ];
-    let luma = peak(&mean_power(picture, region, PATCHES, Picture::luma)?);
-    let chroma = peak(&mean_power(picture, region, PATCHES, red_minus_green)?);
+    let patches = patches_of(picture, region, PATCHES);
+    let luma = peak(&mean_power(picture, &patches, Picture::luma)?);
+    let chroma = peak(&mean_power(picture, &patches, Picture::red_minus_green)?);
     Some(Cues {
         pattern: luma.max(chroma),
         colour: colour(picture, region),
@@ -195,17 +196,6 @@ fn colour(picture: &Picture, [left, top, right, bottom]: [u32; 4]) -> f32 {
     };
     let total: u64 = (top..bottom).map(of_row).sum();
     total as f32 / ((right - left) as f32 * (bottom - top) as f32)
-}
-
-/// Red minus green as a plane, in which a screen's sub-pixels are visible on smooth skin.
-fn red_minus_green(picture: &Picture) -> Luma {
-    let difference = |p: &[u8]| (128 + (i16::from(p[0]) - i16::from(p[1])) / 2) as u8;
-    let pixels = picture.pixels.chunks_exact(3).map(difference).collect();
-    Luma {
-        width: picture.width,
-        height: picture.height,
-        pixels,
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! request.
 //!
 //! The crate also has the picture operations that the engines share: crop, resize, rotate, mirror,
-//! perspective [`Picture::warp`], luma and integral sums, and encoding as JPEG and PNG.
+//! perspective [`Picture::warp`], luma and integral sums, power spectra, and encoding as JPEG and PNG.
 //!
 //! It never detects documents or faces, and uses no files, network or HTTP.
 
@@ -25,6 +25,7 @@ mod pdf;
 mod perceptual;
 mod picture;
 mod raster;
+pub mod spectrum;
 
 pub use decode::decode;
 pub use decoded::Decoded;

@@ -301,6 +301,17 @@ impl Picture {
         }
     }
 
+    /// Red minus green, halved, around 128: shows the colours of a screen's sub-pixels, and little of what is printed
+    /// in black.
+    pub fn red_minus_green(&self) -> Luma {
+        let difference = |p: &[u8]| (128 + (i16::from(p[0]) - i16::from(p[1])) / 2) as u8;
+        Luma {
+            width: self.width,
+            height: self.height,
+            pixels: self.pixels.chunks_exact(3).map(difference).collect(),
+        }
+    }
+
     /// A picture of `width` × `height` whose pixel (x, y) is this one's pixel at `source(x, y)`.
     fn gathered(&self, width: u32, height: u32, source: impl Fn(u32, u32) -> (u32, u32)) -> Self {
         let mut pixels = Vec::with_capacity(self.pixels.len());

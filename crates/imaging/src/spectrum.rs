@@ -1,16 +1,17 @@
-//! Power spectra of small patches, in which the periodic patterns of screens and prints are peaks. This
-//! module only calculates; it never interprets a spectrum as an attack.
+//! Power spectra of small patches, in which the periodic patterns of screens and prints are peaks.
+//!
+//! It never interprets a spectrum as an attack.
 
 use std::f32::consts::PI;
 use std::sync::LazyLock;
 
-use imaging::{Luma, Picture};
+use crate::{Luma, Picture};
 
 /// Side of a patch in pixels.
-pub(crate) const PATCH: usize = 128;
+pub const PATCH: usize = 128;
 /// JPEG's 8-pixel blocks cause peaks at multiples of this frequency.
 const JPEG_GRID: usize = PATCH / 8;
-/// Lower frequencies (cycles per patch) belong to the face itself.
+/// Lower frequencies (cycles per patch) belong to what the picture shows.
 const LOWEST: usize = 14;
 
 /// The Hann window.
@@ -25,42 +26,72 @@ static TURNS: LazyLock<[(f32, f32); PATCH]> = LazyLock::new(|| {
     })
 });
 
-/// The mean power spectrum of patches that cover a region, or `None` if no patch fits.
+/// The top left corners of patches that cover a region evenly: at most `most` × `most`, none if no patch fits.
 ///
-/// `region` is left, top, right, bottom. At most `most` × `most` patches are used, evenly spread. `plane` converts a
-/// patch to a plane of the same size.
-pub(crate) fn mean_power(
+/// `region` is left, top, right, bottom.
+pub fn patches_of(picture: &Picture, region: [u32; 4], most: usize) -> Vec<(u32, u32)> {
+    let [left, top, right, bottom] = region;
+    let columns = starts(left, right.min(picture.width), most);
+    let rows = starts(top, bottom.min(picture.height), most);
+    rows.iter()
+        .flat_map(|&y| columns.iter().map(move |&x| (x, y)))
+        .collect()
+}
+
+/// The arithmetic mean of the patches' power spectra, or `None` without a patch. One strong patch determines it.
+///
+/// `plane` converts a patch to a plane of the same size.
+pub fn mean_power(
     picture: &Picture,
-    region: [u32; 4],
-    most: usize,
+    patches: &[(u32, u32)],
     plane: impl Fn(&Picture) -> Luma,
 ) -> Option<Vec<f32>> {
-    let [left, top, right, bottom] = region;
-    let (columns, rows) = (
-        starts(left, right.min(picture.width), most),
-        starts(top, bottom.min(picture.height), most),
-    );
-    let places = rows.iter().flat_map(|&y| columns.iter().map(move |&x| (x, y)));
+    combined_power(picture, patches, plane, |power| power)
+}
+
+/// The mean of the logarithms of the patches' power spectra, or `None` without a patch: what most patches have in
+/// common. `plane` converts a patch to a plane of the same size.
+pub fn mean_log_power(
+    picture: &Picture,
+    patches: &[(u32, u32)],
+    plane: impl Fn(&Picture) -> Luma,
+) -> Option<Vec<f32>> {
+    combined_power(picture, patches, plane, log_power)
+}
+
+fn log_power(power: f32) -> f32 {
+    (power + 1e-3).ln()
+}
+
+/// The mean over pairs of patches of `scale` of their joint power. An odd last patch is a pair of its own.
+fn combined_power(
+    picture: &Picture,
+    patches: &[(u32, u32)],
+    plane: impl Fn(&Picture) -> Luma,
+    scale: fn(f32) -> f32,
+) -> Option<Vec<f32>> {
     let side = PATCH as u32;
-    let patches: Vec<Luma> = places
-        .filter_map(|(x, y)| picture.crop(x, y, side, side))
+    let planes: Vec<Luma> = patches
+        .iter()
+        .filter_map(|&(x, y)| picture.crop(x, y, side, side))
         .map(|patch| plane(&patch))
         .collect();
-    if patches.is_empty() {
+    if planes.is_empty() {
         return None;
     }
-    let mut total = vec![0.0; PATCH * PATCH];
-    for pair in patches.chunks(2) {
-        let power = joint_power(&pair[0], pair.get(1));
-        total.iter_mut().zip(power).for_each(|(sum, value)| *sum += value);
-    }
-    let count = 2.0 * patches.len() as f32;
     let opposite = |at: usize| (PATCH - at) % PATCH;
-    let mean = (0..PATCH * PATCH).map(|at| {
-        let (u, v) = (at % PATCH, at / PATCH);
-        (total[at] + total[opposite(v) * PATCH + opposite(u)]) / count
-    });
-    Some(mean.collect())
+    let mut total = vec![0.0; PATCH * PATCH];
+    for pair in planes.chunks(2) {
+        let joint = joint_power(&pair[0], pair.get(1));
+        let weight = pair.len() as f32 / planes.len() as f32;
+        for (at, sum) in total.iter_mut().enumerate() {
+            let (u, v) = (at % PATCH, at / PATCH);
+            let both = joint[at] + joint[opposite(v) * PATCH + opposite(u)];
+            // A frequency and its opposite each have the sum of both patches' powers.
+            *sum += weight * scale(both / (2 * pair.len()) as f32);
+        }
+    }
+    Some(total)
 }
 
 /// The first pixels of the patches between two borders.
@@ -83,11 +114,21 @@ fn starts(from: u32, to: u32, most: usize) -> Vec<u32> {
 }
 
 /// The height of the strongest narrow peak above its surroundings, as the natural logarithm of power: about 2
-/// in smooth photographs. JPEG's block grid is excluded.
-pub(crate) fn peak(power: &[f32]) -> f32 {
+/// in smooth photographs. JPEG's block grid and the axes are excluded.
+pub fn peak(power: &[f32]) -> f32 {
+    let logs: Vec<f32> = power.iter().copied().map(log_power).collect();
+    peak_off_axes(&logs)
+}
+
+/// As [`peak`], of a spectrum of logarithms such as [`mean_log_power`]'s, and with the axes, on which upright and level
+/// patterns lie. There the surroundings are the axis itself, because the strokes of text have power all along it.
+pub fn peak_with_axes(logs: &[f32]) -> f32 {
+    peak_off_axes(logs).max(peak_on_axes(logs))
+}
+
+fn peak_off_axes(logs: &[f32]) -> f32 {
     let half = PATCH / 2;
     let mut strongest = 0.0f32;
-    let logs: Vec<f32> = power.iter().map(|value| (value + 1e-3).ln()).collect();
     let log = |u: usize, v: usize| logs[(v % PATCH) * PATCH + u % PATCH];
     for v in 0..half {
         for u in 0..PATCH {
@@ -105,6 +146,31 @@ pub(crate) fn peak(power: &[f32]) -> f32 {
             let middle = ring.len() / 2;
             let (_, median, _) = ring.select_nth_unstable_by(middle, f32::total_cmp);
             strongest = strongest.max(log(u, v) - *median);
+        }
+    }
+    strongest
+}
+
+fn peak_on_axes(logs: &[f32]) -> f32 {
+    let mut strongest = 0.0f32;
+    for beside in [0, 1, 2, PATCH - 2, PATCH - 1] {
+        for is_upright in [false, true] {
+            let log = |along: usize| {
+                let (u, v) = if is_upright {
+                    (beside, along)
+                } else {
+                    (along, beside)
+                };
+                logs[(v % PATCH) * PATCH + u % PATCH]
+            };
+            for along in (LOWEST..=PATCH / 2).filter(|along| !near_jpeg_grid(*along)) {
+                let mut others = [4, 5, 6]
+                    .map(|step| [log(along - step), log(along + step)])
+                    .concat();
+                let middle = others.len() / 2;
+                let (_, median, _) = others.select_nth_unstable_by(middle, f32::total_cmp);
+                strongest = strongest.max(log(along) - *median);
+            }
         }
     }
     strongest
@@ -132,8 +198,11 @@ const RING: [(isize, isize); 16] = [
 /// Whether a frequency belongs to block edges, which cause power on the axes and at multiples of the block
 /// frequency.
 fn on_jpeg_grid(u: usize, v: usize) -> bool {
-    let near = |value: usize| (value + 1) % JPEG_GRID <= 2;
-    u <= 2 || v <= 2 || (near(u) && near(v))
+    u <= 2 || v <= 2 || (near_jpeg_grid(u) && near_jpeg_grid(v))
+}
+
+fn near_jpeg_grid(frequency: usize) -> bool {
+    (frequency + 1) % JPEG_GRID <= 2
 }
 
 /// The power of one transform of two patches, after removing the mean and applying a Hann window: the first patch is
@@ -255,12 +324,9 @@ mod tests {
     #[test]
     fn two_patches_in_one_transform_give_the_mean_of_both() {
         let plane = picture(|x, y| 120.0 + 30.0 * (x / 9.0).sin() + 20.0 * (y * y / 700.0).cos());
-        let of = |left: u32| {
-            let right = left + PATCH as u32;
-            mean_power(&plane, [left, 0, right, PATCH as u32], 1, Picture::luma).expect("one patch")
-        };
+        let of = |left| mean_power(&plane, &[(left, 0)], Picture::luma).expect("one patch");
         let (first, second) = (of(0), of(128));
-        let both = mean_power(&plane, [0, 0, 256, PATCH as u32], 2, Picture::luma).expect("two patches");
+        let both = mean_power(&plane, &[(0, 0), (128, 0)], Picture::luma).expect("two patches");
         let largest = both.iter().copied().fold(0.0, f32::max);
         for (at, value) in both.iter().enumerate() {
             let expected = f32::midpoint(first[at], second[at]);
@@ -279,7 +345,11 @@ mod tests {
     #[test]
     fn a_periodic_pattern_stands_out_and_plain_or_blocky_pictures_do_not() {
         let measure = |picture: &Picture| {
-            peak(&mean_power(picture, [0, 0, 256, 256], 4, Picture::luma).expect("patches fit"))
+            let patches = patches_of(picture, [0, 0, 256, 256], 4);
+            let logs = mean_log_power(picture, &patches, Picture::luma).expect("patches fit");
+            let power = mean_power(picture, &patches, Picture::luma).expect("patches fit");
+            assert!((peak_off_axes(&logs) - peak(&power)).abs() < 1.5);
+            peak(&power)
         };
         let plain = measure(&picture(|x, y| {
             120.0 + 40.0 * (x / 60.0).sin() + 30.0 * (y / 45.0).cos()
@@ -293,9 +363,30 @@ mod tests {
     }
 
     #[test]
+    fn upright_and_level_patterns_lie_on_the_axes() {
+        let measure = |picture: &Picture| {
+            let patches = patches_of(picture, [0, 0, 256, 256], 4);
+            let logs = mean_log_power(picture, &patches, Picture::luma).expect("patches fit");
+            (peak_off_axes(&logs), peak_with_axes(&logs))
+        };
+        // Strokes of all widths, as text has.
+        let strokes = |x: f32| 40.0 * f32::from(((x * 0.618).fract() * 7.0) as u8 % 2);
+        let (_, plain) = measure(&picture(|x, _| 120.0 + strokes((x / 5.0).floor())));
+        for upright in [false, true] {
+            let wave = |x: f32, y: f32| 8.0 * (1.3 * if upright { y } else { x }).sin();
+            let (off, with) = measure(&picture(|x, y| 120.0 + wave(x, y)));
+            assert!(
+                off < 2.5 && with > 4.0 && with > plain + 1.0,
+                "{off} {with} {plain}"
+            );
+        }
+    }
+
+    #[test]
     fn regions_without_room_have_no_spectrum() {
         let fits = |(width, height): (u32, u32), region| {
-            mean_power(&Picture::filled(width, height, [9; 3]), region, 3, Picture::luma).is_some()
+            let picture = Picture::filled(width, height, [9; 3]);
+            mean_power(&picture, &patches_of(&picture, region, 3), Picture::luma).is_some()
         };
         assert!(!fits((200, 100), [0, 0, 200, 100]));
         assert!(!fits((200, 200), [100, 0, 200, 200]));
