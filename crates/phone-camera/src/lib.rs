@@ -4,14 +4,18 @@
 //! [`Condition`]: turned, tilted, far away on a cluttered table, out of focus, shaken, under glare. The same picture,
 //! condition and seed give the same pixels on one machine.
 //!
+//! [`present`] shows it to the camera as a [`Presentation`]: the document itself, a copy in grey, or a screen.
+//!
 //! Never part of a verification: it measures and decides nothing, reads no file, and has no clock. Renders resemble
 //! photographs only in what each condition names; figures measured on them say nothing about lenses or prints.
 
 mod blur;
 mod condition;
 mod photograph;
+mod presentation;
 mod random;
 mod table;
 
 pub use condition::Condition;
 pub use photograph::{FlatDocument, Photographed, photograph};
+pub use presentation::{Presentation, present};
