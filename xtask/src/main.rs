@@ -52,6 +52,9 @@ enum Task {
         /// Another number gives other holders.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// Print one field of each document otherwise than its zone states, for `bonafide eval documents --forgeries`.
+        #[arg(long)]
+        edited: bool,
     },
 }
 
@@ -65,6 +68,11 @@ fn main() -> anyhow::Result<()> {
             faces: Some(faces),
         } => specimens::gallery::run(&faces, &out, &models),
         Task::Specimens { out, models, .. } => specimens::run(&out, &models),
-        Task::Documents { out, count, seed } => specimens::flat::run(count, seed, &out),
+        Task::Documents {
+            out,
+            count,
+            seed,
+            edited,
+        } => specimens::flat::run(count, seed, edited, &out),
     }
 }

@@ -47,10 +47,11 @@ impl FileError {
     }
 }
 
-/// Answers a line `{"file"}` with one line: the file's reading, or `error` with the reason why there is none.
-pub fn answer_line(engine: &DocumentEngine, line: &str) -> String {
+/// Answers a line `{"file"}` with one line: the file's reading, with signs of fraud on request, or `error` with the
+/// reason why there is none.
+pub fn answer_line(engine: &DocumentEngine, line: &str, fraud_signs: bool) -> String {
     let answer = match serde_json::from_str::<Request>(line) {
-        Ok(request) => match read_file(engine, &request.file) {
+        Ok(request) => match read_file(engine, &request.file, fraud_signs) {
             Ok(reading) => answer(json!(request.file), Value::Null, &reading),
             Err(error) => failure(json!(request.file), error.code(), &error.to_string()),
         },
@@ -59,7 +60,7 @@ pub fn answer_line(engine: &DocumentEngine, line: &str) -> String {
     answer.to_string()
 }
 
-fn read_file(engine: &DocumentEngine, path: &str) -> Result<DocumentReading, FileError> {
+fn read_file(engine: &DocumentEngine, path: &str, fraud_signs: bool) -> Result<DocumentReading, FileError> {
     let start = Instant::now();
     let file = std::fs::File::open(path).map_err(|error| FileError::Io(error.kind()))?;
     let mut bytes = Vec::new();
@@ -71,7 +72,11 @@ fn read_file(engine: &DocumentEngine, path: &str) -> Result<DocumentReading, Fil
     }
     let decoded = imaging::decode(&bytes, &Limits::default())?;
     let decoding = milliseconds(start.elapsed());
-    let mut reading = engine.read(&decoded.picture, &ReadHints::default())?;
+    let hints = ReadHints {
+        fraud_signs,
+        ..ReadHints::default()
+    };
+    let mut reading = engine.read(&decoded.picture, &hints)?;
     reading.timing_ms.insert("decode".to_owned(), decoding);
     if let Some(total) = reading.timing_ms.get_mut("total") {
         *total += decoding;
@@ -109,7 +114,8 @@ mod tests {
         assert_eq!(
             keys,
             [
-                "file", "error", "kind", "mrz", "barcodes", "text", "fields", "visual", "quality", "timingMs"
+                "file", "error", "kind", "mrz", "barcodes", "text", "fields", "visual", "quality", "fraud",
+                "timingMs"
             ]
         );
         assert_eq!(failed["error"]["code"], "empty");

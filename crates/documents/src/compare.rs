@@ -14,6 +14,7 @@ mod verdict;
 use serde::Serialize;
 
 use crate::reading::{PartialDate, Source};
+pub(crate) use sides::differing_names;
 pub use sides::{Consistency, SideComparison, compare_sides};
 use values::non_empty;
 pub use values::{SourceData, SubmittedData};

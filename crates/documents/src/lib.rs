@@ -4,6 +4,7 @@
 //! - [`locate`], [`ocr`] and [`barcode`] turn a picture into lines of text and barcode payloads.
 //! - [`mrz`] and [`aamva`] parse those into fields.
 //! - [`compare`] compares fields with the data that a person submitted.
+//! - [`fraud_signs`] are signs of a screen, a copy, or edited print, on request.
 //! - [`confirmation`] proves an uncertain zone by equal data elsewhere on the document.
 //! - [`read`] runs all stages.
 //!
@@ -16,6 +17,8 @@ pub mod compare;
 pub mod confirmation;
 mod detection;
 mod fields;
+mod fraud;
+pub mod fraud_signs;
 pub mod locate;
 pub mod mrz;
 pub mod ocr;
@@ -28,4 +31,5 @@ mod zone_place;
 mod zone_search;
 
 pub use batch::answer_line;
+pub use fraud::contradictions;
 pub use read::{DocumentEngine, ReadError, ReadHints, Side};

@@ -6,6 +6,7 @@
 //! 3. Without one, a few lines are read in several directions to find the orientation. Then every other line is read.
 //! 4. A zone that was not found by its form is found by its text.
 //! 5. Barcodes are decoded, except on a passport's page, and the fields of all sources are merged.
+//! 6. On request, signs of fraud are looked for.
 //!
 //! This module never decides whether the document is acceptable.
 
@@ -20,6 +21,7 @@ use reference::DocumentType;
 use serde::{Deserialize, Serialize};
 
 use crate::barcode::{WorkBudget, read_barcodes};
+use crate::fraud::{self, PrintArea};
 use crate::locate::{self, Line, Turn};
 use crate::ocr::{Ocr, OcrError, Quad, RecognisedText, TextRegion, View};
 use crate::reading::{DocumentReading, MrzFormat, TextLine};
@@ -44,8 +46,8 @@ pub enum Side {
     Back,
 }
 
-/// What the caller expects in the picture. Hints decide how much work each search gets; they add no value to
-/// a reading.
+/// What the caller expects in the picture, and asks for. Hints decide how much work each search gets; they add no
+/// value to a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadHints {
     /// The declared type.
@@ -56,16 +58,19 @@ pub struct ReadHints {
     pub expect_mrz: bool,
     /// The side should have a barcode, so the search for one gets more work.
     pub expect_barcode: bool,
+    /// Look for signs of fraud ([`DocumentReading::fraud`]).
+    pub fraud_signs: bool,
 }
 
 impl Default for ReadHints {
-    /// Nothing is declared, and both a zone and a barcode are expected.
+    /// Nothing is declared, both a zone and a barcode are expected, and nobody asks for signs of fraud.
     fn default() -> Self {
         Self {
             document_type: None,
             side: Side::Front,
             expect_mrz: true,
             expect_barcode: true,
+            fraud_signs: false,
         }
     }
 }
@@ -123,6 +128,11 @@ impl DocumentEngine {
             }
         }
         clock.lap("zone");
+        let scale = picture.width as f32 / size.0 as f32;
+        let area = hints
+            .fraud_signs
+            .then(|| print_area(&regions, zone.as_ref(), size, scale))
+            .flatten();
 
         let (turn, lines) = self.read_lines(&working, &regions, zone.as_ref())?;
         let page: Cow<'_, Picture> = if turn == Turn::default() {
@@ -174,6 +184,15 @@ impl DocumentEngine {
         clock.lap("fields");
         reading.quality = quality::issues(&page, &lines);
         clock.lap("quality");
+        if hints.fraud_signs {
+            reading.fraud = fraud::contradictions(&reading, &reading);
+            if let Some(area) = &area {
+                let upright = |p: Point| turn.apply_to_point(Point::new(p.x / scale, p.y / scale), size);
+                let bounds = area.bounds(upright);
+                reading.fraud.extend(fraud::picture_signs(picture, area, bounds));
+            }
+            clock.lap("fraud");
+        }
         reading.text = lines
             .into_iter()
             .filter(|line| !line.read.text.is_empty())
@@ -473,6 +492,26 @@ fn reading_order(line: &Line) -> f32 {
     let centre = line.quad.centre();
     // Lines are ordered by row, each about a line's height, and within a row from left to right.
     (centre.y / line.quad.height().max(8.0)).round() * 1e5 + centre.x
+}
+
+/// Where the document's text is printed, in pixels of a picture that is `scale` times as large. Print beyond the page of
+/// the zone is not the document's. Without print, the document may be anywhere: moiré can hide it.
+fn print_area(
+    regions: &[TextRegion],
+    zone: Option<&ZoneReading>,
+    size: (u32, u32),
+    scale: f32,
+) -> Option<PrintArea> {
+    let page = zone
+        .and_then(ZoneReading::first_row)
+        .map(|row| locate::page_above(&row));
+    let is_printed = |quad: &&Quad| {
+        page.as_ref()
+            .is_none_or(|page| locate::contains(page, quad.centre()))
+    };
+    let quads = regions.iter().map(|region| &region.quad);
+    let frame = Quad([(0, 0), (size.0, 0), size, (0, size.1)].map(|(x, y)| Point::new(x as f32, y as f32)));
+    PrintArea::around(quads.filter(is_printed), scale).or_else(|| PrintArea::around([frame].iter(), scale))
 }
 
 fn text_line(line: Line) -> TextLine {

@@ -284,18 +284,29 @@ fn a_batch_answers_every_line() {
     let small = passport().resized(700, 490);
     std::fs::write(&file, imaging::encode_png(&small).expect("png")).expect("temporary file");
     let line = serde_json::json!({ "file": file }).to_string();
-    let answer: serde_json::Value = serde_json::from_str(&crate::answer_line(engine(), &line)).expect("json");
+    let answer: serde_json::Value =
+        serde_json::from_str(&crate::answer_line(engine(), &line, false)).expect("json");
+    let searched: serde_json::Value =
+        serde_json::from_str(&crate::answer_line(engine(), &line, true)).expect("json");
     std::fs::remove_file(&file).expect("temporary file");
     assert_eq!(answer["error"], serde_json::Value::Null);
     assert_eq!(answer["mrz"]["lines"][1], TD3[1]);
     assert!(answer["timingMs"]["decode"].as_f64().is_some());
+    assert_eq!(answer["fraud"], serde_json::json!([]), "only on request");
+    let signs = searched["fraud"].as_array().expect("a list");
+    let screen = signs
+        .iter()
+        .find(|sign| sign["kind"] == "screen")
+        .expect("a measure");
+    // The page's background repeats every 21 by 15 pixels, like a screen.
+    assert_eq!(screen["raised"], true, "{screen}");
     for (line, code) in [
         ("{\"file\":\"/nowhere\"}", "unreadable-file"),
         ("nonsense", "bad-line"),
         ("{\"f\":1}", "bad-line"),
     ] {
         let answer: serde_json::Value =
-            serde_json::from_str(&crate::answer_line(engine(), line)).expect("json");
+            serde_json::from_str(&crate::answer_line(engine(), line, false)).expect("json");
         assert_eq!(answer["error"]["code"], code);
     }
 }

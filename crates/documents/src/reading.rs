@@ -10,6 +10,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::fraud_signs::FraudSign;
+
 /// Everything read from one picture of one side of a document.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -29,6 +31,9 @@ pub struct DocumentReading {
     pub visual: BTreeMap<String, Field>,
     /// Problems that made reading hard, each with advice for the person who takes the next picture.
     pub quality: Vec<QualityIssue>,
+    /// Signs of fraud, where they were asked for. None decides about a person.
+    #[serde(default)]
+    pub fraud: Vec<FraudSign>,
     /// Milliseconds spent per stage.
     pub timing_ms: BTreeMap<String, f64>,
 }
@@ -550,7 +555,7 @@ mod tests {
         assert_eq!(
             keys,
             [
-                "kind", "mrz", "barcodes", "text", "fields", "visual", "quality", "timingMs"
+                "kind", "mrz", "barcodes", "text", "fields", "visual", "quality", "fraud", "timingMs"
             ]
         );
         assert_eq!(

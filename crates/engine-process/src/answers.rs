@@ -16,6 +16,7 @@ const MOST_LINES: usize = 200;
 const MOST_FIELDS: usize = 40;
 const MOST_BARCODES: usize = 32;
 pub(crate) const MOST_ISSUES: usize = 16;
+const MOST_FRAUD_SIGNS: usize = 16;
 
 /// A decoded file without its pixels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -225,6 +226,11 @@ impl Plausible for DocumentPicture {
                 .quality
                 .iter()
                 .all(documents::reading::QualityIssue::is_known)
+            && reading.fraud.len() <= MOST_FRAUD_SIGNS
+            && reading
+                .fraud
+                .iter()
+                .all(documents::fraud_signs::FraudSign::is_plausible)
             && reading.timing_ms.is_empty()
             && margin.is_none_or(|margin| !margin.is_nan())
             && self.faces.as_ref().is_none_or(|faces| faces.is_plausible(bounds))

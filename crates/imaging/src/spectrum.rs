@@ -14,6 +14,9 @@ const JPEG_GRID: usize = PATCH / 8;
 /// Lower frequencies (cycles per patch) belong to what the picture shows.
 const LOWEST: usize = 14;
 
+/// The power of noise with a deviation of 0.7 grey levels.
+const QUIET: f32 = 1000.0;
+
 /// The Hann window.
 static HANN: LazyLock<[f32; PATCH]> =
     LazyLock::new(|| std::array::from_fn(|i| 0.5 - 0.5 * (2.0 * PI * i as f32 / PATCH as f32).cos()));
@@ -46,52 +49,66 @@ pub fn mean_power(
     patches: &[(u32, u32)],
     plane: impl Fn(&Picture) -> Luma,
 ) -> Option<Vec<f32>> {
-    combined_power(picture, patches, plane, |power| power)
+    let pairs = pair_powers(picture, patches, plane)?;
+    let patches: f32 = pairs.iter().map(|(count, _)| count).sum();
+    let mut mean = vec![0.0; PATCH * PATCH];
+    for (count, power) in &pairs {
+        mean.iter_mut()
+            .zip(power)
+            .for_each(|(sum, power)| *sum += count / patches * power);
+    }
+    Some(mean)
 }
 
-/// The mean of the logarithms of the patches' power spectra, or `None` without a patch: what most patches have in
-/// common. `plane` converts a patch to a plane of the same size.
-pub fn mean_log_power(
+/// The logarithms of the power that three quarters of the pairs of neighbouring patches exceed, or `None` without a
+/// patch: what the patches have in common, whatever is printed on some of them. What is weaker than a quiet camera's
+/// noise counts as that noise, so that pictures without any, such as rendered ones, have no peaks of rounding.
+///
+/// `plane` converts a patch to a plane of the same size.
+pub fn common_log_power(
     picture: &Picture,
     patches: &[(u32, u32)],
     plane: impl Fn(&Picture) -> Luma,
 ) -> Option<Vec<f32>> {
-    combined_power(picture, patches, plane, log_power)
+    let pairs = pair_powers(picture, patches, plane)?;
+    let mut values = vec![0.0; pairs.len()];
+    let of_frequency = |at: usize| {
+        let powers = pairs.iter().map(|(_, power)| power[at]);
+        values
+            .iter_mut()
+            .zip(powers)
+            .for_each(|(value, power)| *value = power);
+        let quarter = values.len() / 4;
+        let (_, power, _) = values.select_nth_unstable_by(quarter, f32::total_cmp);
+        (*power + QUIET).ln()
+    };
+    Some((0..PATCH * PATCH).map(of_frequency).collect())
 }
 
-fn log_power(power: f32) -> f32 {
-    (power + 1e-3).ln()
-}
-
-/// The mean over pairs of patches of `scale` of their joint power. An odd last patch is a pair of its own.
-fn combined_power(
+/// The number of patches and the mean power of each pair of neighbouring patches. An odd last patch is a pair of its own.
+fn pair_powers(
     picture: &Picture,
     patches: &[(u32, u32)],
     plane: impl Fn(&Picture) -> Luma,
-    scale: fn(f32) -> f32,
-) -> Option<Vec<f32>> {
+) -> Option<Vec<(f32, Vec<f32>)>> {
     let side = PATCH as u32;
     let planes: Vec<Luma> = patches
         .iter()
         .filter_map(|&(x, y)| picture.crop(x, y, side, side))
         .map(|patch| plane(&patch))
         .collect();
-    if planes.is_empty() {
-        return None;
-    }
     let opposite = |at: usize| (PATCH - at) % PATCH;
-    let mut total = vec![0.0; PATCH * PATCH];
-    for pair in planes.chunks(2) {
+    let of_pair = |pair: &[Luma]| {
         let joint = joint_power(&pair[0], pair.get(1));
-        let weight = pair.len() as f32 / planes.len() as f32;
-        for (at, sum) in total.iter_mut().enumerate() {
+        let count = pair.len() as f32;
+        // A frequency and its opposite each have the sum of both patches' powers.
+        let mean = (0..PATCH * PATCH).map(|at| {
             let (u, v) = (at % PATCH, at / PATCH);
-            let both = joint[at] + joint[opposite(v) * PATCH + opposite(u)];
-            // A frequency and its opposite each have the sum of both patches' powers.
-            *sum += weight * scale(both / (2 * pair.len()) as f32);
-        }
-    }
-    Some(total)
+            (joint[at] + joint[opposite(v) * PATCH + opposite(u)]) / (2.0 * count)
+        });
+        (count, mean.collect())
+    };
+    (!planes.is_empty()).then(|| planes.chunks(2).map(of_pair).collect())
 }
 
 /// The first pixels of the patches between two borders.
@@ -116,11 +133,11 @@ fn starts(from: u32, to: u32, most: usize) -> Vec<u32> {
 /// The height of the strongest narrow peak above its surroundings, as the natural logarithm of power: about 2
 /// in smooth photographs. JPEG's block grid and the axes are excluded.
 pub fn peak(power: &[f32]) -> f32 {
-    let logs: Vec<f32> = power.iter().copied().map(log_power).collect();
+    let logs: Vec<f32> = power.iter().map(|power| (power + 1e-3).ln()).collect();
     peak_off_axes(&logs)
 }
 
-/// As [`peak`], of a spectrum of logarithms such as [`mean_log_power`]'s, and with the axes, on which upright and level
+/// As [`peak`], of a spectrum of logarithms such as [`common_log_power`]'s, and with the axes, on which upright and level
 /// patterns lie. There the surroundings are the axis itself, because the strokes of text have power all along it.
 pub fn peak_with_axes(logs: &[f32]) -> f32 {
     peak_off_axes(logs).max(peak_on_axes(logs))
@@ -346,7 +363,7 @@ mod tests {
     fn a_periodic_pattern_stands_out_and_plain_or_blocky_pictures_do_not() {
         let measure = |picture: &Picture| {
             let patches = patches_of(picture, [0, 0, 256, 256], 4);
-            let logs = mean_log_power(picture, &patches, Picture::luma).expect("patches fit");
+            let logs = common_log_power(picture, &patches, Picture::luma).expect("patches fit");
             let power = mean_power(picture, &patches, Picture::luma).expect("patches fit");
             assert!((peak_off_axes(&logs) - peak(&power)).abs() < 1.5);
             peak(&power)
@@ -366,7 +383,7 @@ mod tests {
     fn upright_and_level_patterns_lie_on_the_axes() {
         let measure = |picture: &Picture| {
             let patches = patches_of(picture, [0, 0, 256, 256], 4);
-            let logs = mean_log_power(picture, &patches, Picture::luma).expect("patches fit");
+            let logs = common_log_power(picture, &patches, Picture::luma).expect("patches fit");
             (peak_off_axes(&logs), peak_with_axes(&logs))
         };
         // Strokes of all widths, as text has.

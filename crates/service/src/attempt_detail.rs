@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+pub use documents::fraud_signs::FraudSign;
 use documents::reading::DocumentReading;
 use engine_process::PictureInfo;
 use faces::{Embedding, Face, FaceReading, PadScore};
@@ -237,6 +238,9 @@ pub struct PictureMeasures {
     pub mrz: Option<MrzMeasures>,
     /// Each barcode's symbology and the kind of its payload.
     pub barcodes: Vec<String>,
+    /// The signs of fraud that were looked for, raised or not; their boxes are fractions like the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fraud: Vec<FraudSign>,
 }
 
 /// One face.
@@ -421,6 +425,15 @@ impl PictureMeasures {
                 )
             })
             .collect();
+        self.add_fraud_signs(&reading.fraud, size);
+    }
+
+    /// Adds signs of fraud, whose boxes are in pixels of a picture of this size.
+    pub fn add_fraud_signs(&mut self, signs: &[FraudSign], size: (u32, u32)) {
+        self.fraud.extend(signs.iter().map(|sign| FraudSign {
+            bounds: sign.bounds.map(|bounds| relative(bounds, size)),
+            ..sign.clone()
+        }));
     }
 }
 

@@ -20,12 +20,12 @@ use verification::evidence::{
     SideEvidence,
 };
 use verification::picture::{self, RecognisedType, Resemblance};
-use verification::settings::Settings;
+use verification::settings::{FraudSigns, Settings};
 use verification::submission::{FileField, Side, Submission};
 
 use super::App;
 use super::attempt_detail::{
-    DocumentMeasures, FieldComparison, Measures, PassiveCueMeasures, PictureMeasures,
+    DocumentMeasures, FieldComparison, FraudSign, Measures, PassiveCueMeasures, PictureMeasures,
 };
 use super::comparison;
 use super::cpu::Abandoned;
@@ -82,6 +82,7 @@ pub fn gather_evidence(
         pictures: &mut gathered.pictures,
         selfie: None,
         resemblance: Resemblance::default(),
+        fraud_signs: settings.fraud_signs != FraudSigns::Off,
     };
     let (mut selfie, face) = looker.selfie()?;
     let mut readings: Vec<Vec<DocumentReading>> = Vec::new();
@@ -98,6 +99,8 @@ pub fn gather_evidence(
     if let Some(cue) = &mut gathered.seen.passive_cue {
         cue.same_picture = resemblance.is_document;
     }
+    let mut signs = readings.iter().flatten().flat_map(|reading| &reading.fraud);
+    gathered.evidence.has_fraud_signs = signs.any(|sign| sign.raised);
     let compared = (!readings.is_empty()).then(|| comparison::submitted(submission, &readings));
     gathered.seen.fields = compared
         .iter()
@@ -127,6 +130,8 @@ struct EvidenceGatherer<'a> {
     selfie: Option<[u8; 32]>,
     /// How much the selfie resembles the documents' pictures.
     resemblance: Resemblance,
+    /// Whether documents are searched for signs of fraud.
+    fraud_signs: bool,
 }
 
 /// One processed picture.
@@ -134,6 +139,8 @@ struct ProcessedSide {
     side: SideEvidence,
     reading: DocumentReading,
     portrait: Option<Face>,
+    /// Of the upright picture, in pixels.
+    size: (u32, u32),
 }
 
 impl EvidenceGatherer<'_> {
@@ -198,8 +205,12 @@ impl EvidenceGatherer<'_> {
         selfie: Option<&Face>,
         settings: &Settings,
     ) -> Result<(DocumentEvidence, Vec<DocumentReading>), Problem> {
-        let front = self.side(document_type, Side::Front)?;
-        let back = self.side(document_type, Side::Back)?;
+        let mut front = self.side(document_type, Side::Front)?;
+        let mut back = self.side(document_type, Side::Back)?;
+        if let (true, Some(front), Some(back)) = (self.fraud_signs, &mut front, &mut back) {
+            self.compare_print(document_type, Side::Front, front, &back.reading);
+            self.compare_print(document_type, Side::Back, back, &front.reading);
+        }
         let readings: Vec<&DocumentReading> = [&front, &back]
             .into_iter()
             .flatten()
@@ -234,6 +245,27 @@ impl EvidenceGatherer<'_> {
         ))
     }
 
+    /// Adds the contradictions of a side's print to the data on the other side, unless its own data show them.
+    fn compare_print(
+        &mut self,
+        document_type: DocumentType,
+        side: Side,
+        printed: &mut ProcessedSide,
+        other: &DocumentReading,
+    ) {
+        let mut signs = documents::contradictions(&printed.reading, other);
+        signs.retain(|sign| {
+            let is_same = |known: &FraudSign| known.kind == sign.kind && known.field == sign.field;
+            !printed.reading.fraud.iter().any(is_same)
+        });
+        let picture =
+            FileField::of(document_type, side).and_then(|field| self.seen.pictures.get_mut(field.as_str()));
+        if let Some(picture) = picture {
+            picture.add_fraud_signs(&signs, printed.size);
+        }
+        printed.reading.fraud.extend(signs);
+    }
+
     /// Compares the selfie's face with a document's portrait, and notes whether it is the portrait itself.
     fn compare_faces(&mut self, selfie: &Face, portrait: &Face, settings: &Settings) -> Option<FaceMatch> {
         let (one, other) = (selfie.embedding.as_ref()?, portrait.embedding.as_ref()?);
@@ -259,6 +291,7 @@ impl EvidenceGatherer<'_> {
             },
             expect_mrz: document_type != DocumentType::Drivers,
             expect_barcode: document_type == DocumentType::Drivers,
+            fraud_signs: self.fraud_signs,
         };
         let mut from_page = 0;
         let mut first: Option<ProcessedSide> = None;
@@ -284,6 +317,7 @@ impl EvidenceGatherer<'_> {
                             side,
                             reading: DocumentReading::default(),
                             portrait: None,
+                            size: (0, 0),
                         }));
                     }
                 };
@@ -372,6 +406,7 @@ fn process_picture(
         },
         reading,
         portrait: None,
+        size,
     };
     if let Some(faces) = picture.faces {
         seen.add_faces(&faces, size);

@@ -20,6 +20,8 @@ pub struct Evidence {
     pub comparison: Option<Comparison>,
     /// Doubts about the selfie that only a reviewer can settle.
     pub selfie_doubts: BTreeSet<Hold>,
+    /// A document's picture has signs of fraud. Always false in a Flow that does not look for them.
+    pub has_fraud_signs: bool,
 }
 
 impl Evidence {

@@ -8,7 +8,7 @@ mod confirmation;
 use std::collections::BTreeSet;
 
 use crate::flow::{Biometric, Configuration, Flow, KNOWN_FIELDS};
-use crate::settings::{ReviewPolicy, Settings};
+use crate::settings::{FraudSigns, ReviewPolicy, Settings};
 use crate::status::Decision;
 
 pub use self::confirmation::{Confirmer, Obstacle, Proposer, obstacle};
@@ -271,6 +271,14 @@ fn policy_rank(policy: ReviewPolicy) -> (u8, &'static str) {
     }
 }
 
+fn fraud_rank(choice: FraudSigns) -> (u8, &'static str) {
+    match choice {
+        FraudSigns::Off => (0, "off"),
+        FraudSigns::Show => (1, "show"),
+        FraudSigns::Review => (2, "review"),
+    }
+}
+
 fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, defaults: Defaults) {
     // The pattern is complete, so a new setting does not compile until it is classified here.
     let Settings {
@@ -282,6 +290,7 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
         webhook_secret: _,
         hide_sanctions_detail: _,
         four_eyes,
+        fraud_signs,
     } = to;
     let name = |member: &str| format!("settings.{member}");
     let (old, new) = (
@@ -311,6 +320,8 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
         from.four_eyes,
         four_eyes,
     );
+    let ((old, before), (new, after)) = (fraud_rank(from.fraud_signs), fraud_rank(*fraud_signs));
+    found.note(new < old, name("fraudSigns"), before, after);
 }
 
 /// The account's settings that affect who passes.

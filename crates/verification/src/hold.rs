@@ -21,22 +21,26 @@ pub enum Hold {
     ReusedPicture,
     /// The selfie does not come from a passed liveness challenge.
     UnfinishedChallenge,
+    /// A document's picture has signs of fraud, and the Flow sends those to review.
+    FraudSigns,
 }
 
 impl Hold {
     /// Every reason, in the order in which the portal lists them.
-    pub const ALL: [Hold; 5] = [
+    pub const ALL: [Hold; 6] = [
         Hold::NameMismatch,
         Hold::UncertainReading,
         Hold::Copy,
         Hold::ReusedPicture,
         Hold::UnfinishedChallenge,
+        Hold::FraudSigns,
     ];
 
     /// The text that applicants and the merchant's systems see for a held attempt.
     pub const MESSAGE: &'static str = "In review";
 
-    /// `name_mismatch`, `uncertain_reading`, `copy`, `reused_picture` or `unfinished_challenge`.
+    /// `name_mismatch`, `uncertain_reading`, `copy`, `reused_picture`, `unfinished_challenge` or
+    /// `fraud_signs`.
     pub fn as_str(self) -> &'static str {
         match self {
             Hold::NameMismatch => "name_mismatch",
@@ -44,6 +48,7 @@ impl Hold {
             Hold::Copy => "copy",
             Hold::ReusedPicture => "reused_picture",
             Hold::UnfinishedChallenge => "unfinished_challenge",
+            Hold::FraudSigns => "fraud_signs",
         }
     }
 
@@ -52,18 +57,19 @@ impl Hold {
     pub fn leaves_face_unproven(self) -> bool {
         match self {
             Hold::Copy | Hold::ReusedPicture | Hold::UnfinishedChallenge => true,
-            Hold::NameMismatch | Hold::UncertainReading => false,
+            Hold::NameMismatch | Hold::UncertainReading | Hold::FraudSigns => false,
         }
     }
 
     /// The failure code of a doubt about the selfie in a Flow without review (`reviewPolicy: never`).
     ///
-    /// A name mismatch passes in such a Flow, and an uncertain reading gets the code of its document.
+    /// A name mismatch and signs of fraud pass in such a Flow, and an uncertain reading gets the code of its
+    /// document.
     pub(crate) fn code_without_review(self) -> Option<Code> {
         match self {
             Hold::Copy | Hold::ReusedPicture => Some(Code::NotLive),
             Hold::UnfinishedChallenge => Some(Code::LivenessIncomplete),
-            Hold::NameMismatch | Hold::UncertainReading => None,
+            Hold::NameMismatch | Hold::UncertainReading | Hold::FraudSigns => None,
         }
     }
 }

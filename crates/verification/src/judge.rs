@@ -22,7 +22,7 @@ use crate::hold::Hold;
 use crate::identity::Identity;
 use crate::response::VerificationResponse;
 use crate::screening::Screening;
-use crate::settings::ReviewPolicy;
+use crate::settings::{FraudSigns, ReviewPolicy};
 use crate::status::AttemptStatus;
 use crate::submission::Submission;
 
@@ -94,6 +94,10 @@ pub fn examine<'a>(
     names::examine_comparison(flow, submission, evidence, &mut find);
     if policy != ReviewPolicy::Never && names::name_is_unlike_documents(flow, submission, evidence) {
         holds.insert(Hold::NameMismatch);
+    }
+    let holds_fraud = flow.settings.fraud_signs == FraudSigns::Review && policy != ReviewPolicy::Never;
+    if evidence.has_fraud_signs && holds_fraud {
+        holds.insert(Hold::FraudSigns);
     }
     if let Some(code) = age_failure(flow, submission, evidence, today) {
         find(code, Source::Ocr);

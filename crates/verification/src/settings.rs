@@ -17,6 +17,18 @@ pub enum ReviewPolicy {
     Always,
 }
 
+/// What becomes of signs of fraud on documents. None fails an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FraudSigns {
+    /// Nobody looks for them.
+    #[default]
+    Off,
+    /// Reviewers see them.
+    Show,
+    /// Reviewers see them, and a raised one holds the attempt for review.
+    Review,
+}
+
 /// The settings. An absent one has its default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -38,6 +50,8 @@ pub struct Settings {
     pub hide_sanctions_detail: bool,
     /// A reviewer's decision takes effect only when a second person confirms it.
     pub four_eyes: bool,
+    /// What becomes of signs of fraud on documents.
+    pub fraud_signs: FraudSigns,
 }
 
 impl Default for Settings {
@@ -51,14 +65,15 @@ impl Default for Settings {
             webhook_secret: None,
             hide_sanctions_detail: false,
             four_eyes: false,
+            fraud_signs: FraudSigns::default(),
         }
     }
 }
 
 impl Settings {
     /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`),
-    /// `attemptsPerLink`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `fourEyes`. Null and
-    /// absent mean the same. Unknown members are ignored.
+    /// `attemptsPerLink`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `fourEyes`, `fraudSigns`
+    /// (`off`, `show`, `review`). Null and absent mean the same. Unknown members are ignored.
     ///
     /// # Errors
     /// Every fault, as `settings.<field> - <reason>`.
@@ -113,6 +128,13 @@ impl Settings {
             .unwrap_or_default(),
             four_eyes: read(&mut body, "fourEyes", "must be true or false", Value::as_bool)
                 .unwrap_or_default(),
+            fraud_signs: read(
+                &mut body,
+                "fraudSigns",
+                "must be off, show or review",
+                fraud_signs,
+            )
+            .unwrap_or_default(),
         };
         if let (Some(band), Some(threshold)) = (settings.review_band, settings.match_threshold)
             && band > threshold
@@ -160,6 +182,15 @@ fn policy(value: &Value) -> Option<ReviewPolicy> {
     }
 }
 
+fn fraud_signs(value: &Value) -> Option<FraudSigns> {
+    match value.as_str()? {
+        "off" => Some(FraudSigns::Off),
+        "show" => Some(FraudSigns::Show),
+        "review" => Some(FraudSigns::Review),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -180,7 +211,7 @@ mod tests {
         let set = parse(
             &json!({"matchThreshold": 85, "reviewBand": 70.5, "reviewPolicy": "always",
             "attemptsPerLink": 1, "retentionDays": 30, "webhookSecret": "whsec_x", "hideSanctionsDetail": true,
-            "fourEyes": true}),
+            "fourEyes": true, "fraudSigns": "show"}),
         );
         let set = set.expect("valid");
         assert_eq!((set.match_threshold, set.review_band), (Some(85.0), Some(70.5)));
@@ -189,18 +220,22 @@ mod tests {
             (ReviewPolicy::Always, 1)
         );
         assert!(set.four_eyes && set.hide_sanctions_detail);
+        assert_eq!(set.fraud_signs, FraudSigns::Show);
     }
 
     #[test]
     fn faults() {
-        let errors =
-            parse(&json!({"matchThreshold": 101, "reviewPolicy": "sometimes", "attemptsPerLink": 0}));
+        let errors = parse(
+            &json!({"matchThreshold": 101, "reviewPolicy": "sometimes", "attemptsPerLink": 0,
+            "fraudSigns": true}),
+        );
         assert_eq!(
             errors,
             Err(vec![
                 "settings.matchThreshold - must be a number from 0 to 100".to_owned(),
                 "settings.reviewPolicy - must be never, on_match or always".to_owned(),
                 "settings.attemptsPerLink - must be a whole number from 1 to 20".to_owned(),
+                "settings.fraudSigns - must be off, show or review".to_owned(),
             ])
         );
         assert!(parse(&json!({"matchThreshold": 50, "reviewBand": 60})).is_err());

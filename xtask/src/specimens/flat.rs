@@ -1,6 +1,6 @@
 //! Renders flat documents with a machine-readable zone and their `mrz.tsv`, for
 //! `bonafide eval documents --renderings`. Unlike the specimens, their numbers have every character, also those that
-//! recognition confuses. They show no face.
+//! recognition confuses. They show no face. On request, a forger has edited one field of the print of each.
 
 use std::fs;
 use std::path::Path;
@@ -15,25 +15,33 @@ use super::documents::{self, PORTRAIT};
 use super::mrz;
 use super::person::Person;
 
-/// Renders `count` documents into `out`: passports, larger ID cards and the backs of smaller ones in turn.
-pub(crate) fn run(count: u64, seed: u64, out: &Path) -> Result<()> {
+/// Renders `count` documents into `out`: passports, larger ID cards and, unless the print is `edited`, the backs of
+/// smaller ones in turn.
+pub(crate) fn run(count: u64, seed: u64, edited: bool, out: &Path) -> Result<()> {
     let fonts = Fonts::load()?;
     let pictures = out.join("mrz");
     fs::create_dir_all(&pictures).with_context(|| format!("creating {}", pictures.display()))?;
     let [width, height] = PORTRAIT;
     let portrait = Picture::filled(width, height, [206, 206, 210]);
-    let mut table = String::from("file\texpected\tcheck_digits\tzone\n");
+    let mut table = String::from("file\texpected\tcheck_digits\tzone\tedited\n");
+    // The backs of smaller cards print nothing that the zone states.
+    let kinds = if edited { 2 } else { 3 };
     for number in 0..count {
         let holder = holder(number, seed);
-        let (kind, lines, picture) = match number % 3 {
+        let (printed, field) = if edited {
+            edit(&holder, number / kinds, seed)
+        } else {
+            (holder.clone(), "")
+        };
+        let (kind, lines, picture) = match number % kinds {
             0 => {
                 let lines = mrz::td3(&holder);
-                let picture = documents::passport(&fonts, &holder, Some(&lines), &portrait);
+                let picture = documents::passport(&fonts, &printed, Some(&lines), &portrait);
                 ("passport", lines, picture)
             }
             1 => {
                 let lines = mrz::td2(&holder);
-                let picture = documents::large_id_front(&fonts, &holder, &lines, &portrait);
+                let picture = documents::large_id_front(&fonts, &printed, &lines, &portrait);
                 ("large-id", lines, picture)
             }
             _ => {
@@ -48,7 +56,7 @@ pub(crate) fn run(count: u64, seed: u64, out: &Path) -> Result<()> {
         let zone = documents::box_of_zone(&lines)
             .map(|pixels| format!("{pixels:.0}"))
             .join(",");
-        table += &format!("{file}\t{}\tall valid\t{zone}\n", lines.join("|"));
+        table += &format!("{file}\t{}\tall valid\t{zone}\t{field}\n", lines.join("|"));
     }
     fs::write(out.join("mrz.tsv"), table)?;
     eprintln!("specimens: {count} flat documents in {}", out.display());
@@ -104,9 +112,61 @@ fn holder(number: u64, seed: u64) -> Person {
     }
 }
 
+/// The holder as a forger prints them, and the name of the field that was edited: the year of birth or expiry, the
+/// surname, or one character of the number, in turn.
+fn edit(holder: &Person, number: u64, seed: u64) -> (Person, &'static str) {
+    let mut random = Random(seed.wrapping_mul(7_000_003).wrapping_add(number));
+    let mut below = |limit: usize| ((random.within(0.5) + 0.5) * limit as f32) as usize % limit;
+    let mut printed = holder.clone();
+    let field = match number % 4 {
+        0 => {
+            // Older, as a minor wants to be.
+            printed.born.year -= 1 + below(8) as u16;
+            "birthDate"
+        }
+        1 => {
+            printed.expires.year += 1 + below(8) as u16;
+            "expiryDate"
+        }
+        2 => {
+            printed.surname = ["MORROW", "ABERDEEN", "TIKHONOVA", "QUILL"][below(4)];
+            "lastName"
+        }
+        _ => {
+            let at = below(holder.number.len());
+            let character = |old: char| if "47TRKP".contains(old) { 'H' } else { '4' };
+            let edited: String = holder
+                .number
+                .char_indices()
+                .map(|(place, old)| if place == at { character(old) } else { old })
+                .collect();
+            printed.number = edited.leak();
+            "documentNumber"
+        }
+    };
+    (printed, field)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_edit_changes_the_field_that_it_names() {
+        for number in 0..40 {
+            let holder = holder(number, 1);
+            let (printed, field) = edit(&holder, number, 1);
+            let changed = [
+                (printed.born.year < holder.born.year, "birthDate"),
+                (printed.expires.year > holder.expires.year, "expiryDate"),
+                (printed.surname != holder.surname, "lastName"),
+                (printed.number != holder.number, "documentNumber"),
+            ];
+            for (is_changed, name) in changed {
+                assert_eq!(is_changed, name == field, "{number}: {name}");
+            }
+        }
+    }
 
     #[test]
     fn numbers_have_the_characters_that_are_confused() {

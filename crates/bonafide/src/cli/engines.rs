@@ -120,6 +120,9 @@ fn file_lines(files: &[PathBuf]) -> Vec<String> {
 #[derive(Args)]
 pub(crate) struct ReadDocument {
     files: Vec<PathBuf>,
+    /// Look for signs of fraud: a photographed screen, a copy without colour, print that contradicts the data.
+    #[arg(long)]
+    fraud_signs: bool,
     #[command(flatten)]
     source: Source,
     #[command(flatten)]
@@ -133,7 +136,7 @@ impl ReadDocument {
             self.source.batch,
             file_lines(&self.files),
             "name files, or use --batch",
-            |line| documents::answer_line(&engine, line),
+            |line| documents::answer_line(&engine, line, self.fraud_signs),
         )
     }
 }

@@ -94,6 +94,20 @@ pub fn compare_sides(front: &SourceData, back: &SourceData) -> SideComparison {
     }
 }
 
+/// The names ([`field::LAST_NAME`], [`field::FIRST_NAME`]) that are clearly other names in the other source.
+pub(crate) fn differing_names(one: &SourceData, other: &SourceData) -> Vec<&'static str> {
+    let differs =
+        |here, there, given| compare_names(here, there, one, other, given) == FieldAgreement::Differs;
+    let mut names = Vec::new();
+    if differs(&one.surname, &other.surname, false) {
+        names.push(field::LAST_NAME);
+    }
+    if differs(&one.given_names, &other.given_names, true) {
+        names.push(field::FIRST_NAME);
+    }
+    names
+}
+
 fn compare_names(
     front: &Option<String>,
     back: &Option<String>,

@@ -26,9 +26,10 @@ pub const PERSON: [&str; 6] = ["middleName", "dob", "nationality", "phone", "ema
 pub const ADDRESS: [&str; 6] = ["street", "street2", "city", "state", "postcode", "country"];
 
 /// Settings that not every editor of Flows may change, and the action that permits each.
-const RESERVED: [(&str, Action); 5] = [
+const RESERVED: [(&str, Action); 6] = [
     ("reviewPolicy", Action::ManageRules),
     ("fourEyes", Action::ManageRules),
+    ("fraudSigns", Action::ManageRules),
     ("matchThreshold", Action::ManageRules),
     ("reviewBand", Action::ManageRules),
     ("retentionDays", Action::ManageRetention),
@@ -149,6 +150,10 @@ fn settings(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> O
     let policy = sent.one("reviewPolicy");
     if settings.contains_key("reviewPolicy") || !["", "on_match"].contains(&policy) {
         settings.insert("reviewPolicy".into(), policy.into());
+    }
+    let fraud = sent.one("fraudSigns");
+    if settings.contains_key("fraudSigns") || !["", "off"].contains(&fraud) {
+        settings.insert("fraudSigns".into(), fraud.into());
     }
     for key in ["hideSanctionsDetail", "fourEyes"] {
         set_switch(&mut settings, key, sent.is_on(key));
@@ -368,6 +373,13 @@ impl FlowForm {
         Some(self.text("settings.reviewPolicy"))
             .filter(|policy| !policy.is_empty())
             .unwrap_or_else(|| "on_match".into())
+    }
+
+    /// `off`, `show` or `review`.
+    pub fn fraud_signs(&self) -> String {
+        Some(self.text("settings.fraudSigns"))
+            .filter(|choice| !choice.is_empty())
+            .unwrap_or_else(|| "off".into())
     }
 
     /// `liveness`, `liveSelfie`, or empty for an ordinary photo.

@@ -478,10 +478,16 @@ fn picture(file: &str, seen: &PictureMeasures) -> Picture {
             format!("{} ({:.2})", line.text, line.confidence),
         )
     });
+    let contradicting = seen
+        .fraud
+        .iter()
+        .filter(|sign| sign.raised && sign.field.is_some());
+    let signs =
+        contradicting.filter_map(|sign| Some(overlay("fraud", sign.bounds?, format!("{:.2}", sign.measure))));
     Picture {
         file: file.to_owned(),
         shown: seen.state == "processed",
-        boxes: faces.chain(lines).collect(),
+        boxes: faces.chain(lines).chain(signs).collect(),
     }
 }
 

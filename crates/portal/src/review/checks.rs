@@ -4,6 +4,7 @@
 use hosted_page::locale::Locale;
 use serde_json::Value;
 use service::applicant_view::View;
+use service::attempt_detail::FraudSign;
 use verification::challenge::End;
 use verification::codes::{CODES, Code, CodeInfo, ResultObject};
 
@@ -79,6 +80,8 @@ pub fn checks(page: &Page, view: &View) -> Vec<Check> {
         .challenge
         .as_ref()
         .is_some_and(|report| report.end != Some(End::Passed));
+    let mut pictures_seen = view.detail.seen.pictures.values();
+    let has_fraud_signs = pictures_seen.any(|picture| picture.fraud.iter().any(|sign| sign.raised));
     let has_documents = !view.detail.seen.documents.is_empty();
     let has_selfie = view.detail.seen.pictures.contains_key("selfie");
     let answered = |object: &str| view.response.get(object).is_some_and(|value| !value.is_null());
@@ -101,6 +104,7 @@ pub fn checks(page: &Page, view: &View) -> Vec<Check> {
                 .collect();
             let for_a_person = (key == "identity" && near_duplicate)
                 || (key == "liveness" && left_to_person)
+                || (key == "document" && has_fraud_signs)
                 || found
                     .iter()
                     .any(|finding| [2702, 2202].contains(&finding.info.number));
@@ -222,6 +226,7 @@ fn documents(page: &Page, view: &View) -> Facts {
                 facts.push((page.t("review.fact.mrz_warning"), word(warning)));
             }
         }
+        facts.extend(picture.fraud.iter().map(|sign| fraud_sign(page, &name, sign)));
         for barcode in &picture.barcodes {
             facts.push((page.t1("review.fact.barcode", "file", &name), barcode.clone()));
         }
@@ -257,6 +262,28 @@ fn documents(page: &Page, view: &View) -> Facts {
         facts.push((page.t("review.fact.declared_country"), country.clone()));
     }
     facts
+}
+
+/// A sign of fraud on a picture: what was measured, and whether that raises it.
+fn fraud_sign(page: &Page, file: &str, sign: &FraudSign) -> (String, String) {
+    let name = page.word("review.fraud", sign.kind.as_str());
+    let field = sign.field.as_ref().map(|field| page.word("review.field", field));
+    let label = [Some(file.to_owned()), Some(name), field]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" · ");
+    let outcome = if sign.raised {
+        page.t("review.fraud.raised")
+    } else {
+        page.t("review.fraud.none")
+    };
+    let limit = page.t1(
+        &format!("review.fraud.limit.{}", sign.kind.as_str()),
+        "limit",
+        format!("{:.1}", sign.limit),
+    );
+    (label, format!("{outcome} · {:.2} ({limit})", sign.measure))
 }
 
 /// The models that read the files, each with the first digits of its hash.

@@ -74,7 +74,7 @@ fn flow(change: &Value) -> Flow {
         "geoBlockedCountries": [{"countryAlpha2": "CU"}],
         "minAge": 18, "maxAge": 70,
         "settings": {"matchThreshold": 85, "reviewBand": 70, "reviewPolicy": "on_match", "attemptsPerLink": 3,
-            "retentionDays": 100, "fourEyes": true},
+            "retentionDays": 100, "fourEyes": true, "fraudSigns": "show"},
     });
     for (part, value) in change.as_object().expect("an object") {
         match (&mut whole[part], value) {
@@ -212,6 +212,11 @@ fn a_flow_that_checks_less_is_weaker() {
             &["settings.reviewPolicy"],
         ),
         (json!({"settings": {"reviewPolicy": "always"}}), &[]),
+        (
+            json!({"settings": {"fraudSigns": "off"}}),
+            &["settings.fraudSigns"],
+        ),
+        (json!({"settings": {"fraudSigns": "review"}}), &[]),
         (
             json!({"settings": {"attemptsPerLink": 4}}),
             &["settings.attemptsPerLink"],

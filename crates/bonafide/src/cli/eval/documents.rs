@@ -1,5 +1,6 @@
 //! `bonafide eval documents`: compares MRZ, visual zone, PDF417 and AAMVA results with a folder's known answers.
 
+mod forgeries;
 mod renderings;
 mod specimen_table;
 mod visual;
@@ -12,6 +13,7 @@ use clap::Args;
 use documents::aamva::parse_aamva;
 use serde_json::{Value, json};
 
+use self::forgeries::Forgeries;
 use self::renderings::Renderings;
 use self::specimen_table::{Row, rows};
 use super::figures::{Report, rounded, share};
@@ -30,6 +32,11 @@ pub(super) struct Documents {
     #[command(flatten)]
     renderings: Renderings,
     #[command(flatten)]
+    forgeries: Forgeries,
+    /// Photographs that are read at the same time.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    #[command(flatten)]
     models: ModelsArg,
 }
 
@@ -44,7 +51,7 @@ impl Documents {
         if table.exists() || codes.exists() {
             let engine = documents::DocumentEngine::new(self.models.open()?)?;
             let read = |file: &Path| -> anyhow::Result<Value> {
-                let answer = documents::answer_line(&engine, &json!({"file": file}).to_string());
+                let answer = documents::answer_line(&engine, &json!({"file": file}).to_string(), false);
                 Ok(serde_json::from_str(&answer)?)
             };
             if table.exists() {
@@ -58,7 +65,10 @@ impl Documents {
                 let answer = |file: &str| answers.get(file).cloned().context("a picture was not read");
                 report.insert("mrz".into(), mrz(&rows, answer)?);
                 report.insert("visual".into(), visual::visual(&rows, &answers)?);
-                self.renderings.measure(&engine, &pictures, &rows, &mut report)?;
+                self.renderings
+                    .measure(&engine, &pictures, &rows, &mut report, self.threads)?;
+                self.forgeries
+                    .measure(&engine, &pictures, &rows, &mut report, self.threads)?;
             }
             if codes.exists() {
                 report.insert("pdf417".into(), pdf417(&codes, read)?);

@@ -43,6 +43,7 @@ fn unchanged(body: &Object) -> FormFields {
         put(key, &form.text(&format!("settings.{key}")));
     }
     put("reviewPolicy", &form.policy());
+    put("fraudSigns", &form.fraud_signs());
     for key in ["hideSanctionsDetail", "fourEyes"] {
         if form.setting_is_on(key) {
             put(key, "on");
@@ -214,6 +215,7 @@ fn reserved_settings_stay_as_they_were_stored() {
     let forged = [
         ("reviewPolicy", "never"),
         ("fourEyes", "on"),
+        ("fraudSigns", "show"),
         ("matchThreshold", "1"),
         ("reviewBand", "1"),
         ("retentionDays", "1"),
@@ -224,7 +226,13 @@ fn reserved_settings_stay_as_they_were_stored() {
         (&[Action::ManageRetention], &["retentionDays"]),
         (
             &[Action::ManageRules],
-            &["reviewPolicy", "fourEyes", "matchThreshold", "reviewBand"],
+            &[
+                "reviewPolicy",
+                "fourEyes",
+                "fraudSigns",
+                "matchThreshold",
+                "reviewBand",
+            ],
         ),
     ] {
         for body in [rich(), new_body()] {

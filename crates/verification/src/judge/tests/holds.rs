@@ -2,11 +2,12 @@
 //! (`docs/decisions/0021-held-for-review.md`).
 
 use super::*;
+use crate::settings::FraudSigns;
 use crate::submission::SessionBinding;
 
 /// A Flow with a review policy and without OCR match and age limits.
 fn flow_of(policy: &str, fields: &str) -> Flow {
-    let settings = json!({"reviewPolicy": policy}).to_string();
+    let settings = json!({"reviewPolicy": policy, "fraudSigns": "review"}).to_string();
     let flow = flow_with(fields, &settings);
     Flow {
         min_age: None,
@@ -57,8 +58,9 @@ fn each_hold_by_review_policy() {
     let copy: Change = |e, _| doubt(e, Hold::Copy);
     let reused: Change = |e, _| doubt(e, Hold::ReusedPicture);
     let unfinished: Change = |e, _| doubt(e, Hold::UnfinishedChallenge);
+    let fraud: Change = |e, _| e.has_fraud_signs = true;
     let held = |hold, proven| -> [Expected; 2] { [(Pending, &[], hold, proven); 2] };
-    let rows: [(Hold, Change, Expected, [Expected; 2]); 5] = [
+    let rows: [(Hold, Change, Expected, [Expected; 2]); 6] = [
         (
             Hold::NameMismatch,
             mismatch,
@@ -89,6 +91,12 @@ fn each_hold_by_review_policy() {
             (Failed, &[2105], &[], false),
             held(&[Hold::UnfinishedChallenge], false),
         ),
+        (
+            Hold::FraudSigns,
+            fraud,
+            (Approved, &[], &[], true),
+            held(&[Hold::FraudSigns], true),
+        ),
     ];
     for hold in Hold::ALL {
         assert!(rows.iter().any(|row| row.0 == hold), "no row for {hold:?}");
@@ -102,6 +110,21 @@ fn each_hold_by_review_policy() {
             assert_eq!(judgement.holds, expected.2, "{hold:?}, {policy}");
             assert_eq!(judgement.success, judgement.status == Approved);
         }
+    }
+}
+
+#[test]
+fn signs_of_fraud_hold_only_where_the_flow_says_so() {
+    let mut flow = flow_of("on_match", UPLOAD);
+    for (choice, holds) in [
+        (FraudSigns::Off, &[][..]),
+        (FraudSigns::Show, &[]),
+        (FraudSigns::Review, &[Hold::FraudSigns]),
+    ] {
+        flow.settings.fraud_signs = choice;
+        let (judgement, _) = judged(&flow, &[Passport], |e, _| e.has_fraud_signs = true);
+        assert_eq!(judgement.holds, holds, "{choice:?}");
+        assert_eq!(judgement.codes, [], "no sign fails an attempt");
     }
 }
 

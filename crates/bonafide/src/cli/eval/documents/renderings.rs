@@ -34,9 +34,6 @@ pub(super) struct Renderings {
     /// Another number gives other photographs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Photographs that are read at the same time.
-    #[arg(long, default_value_t = 1)]
-    threads: usize,
     /// Write the photographs whose reading is valid but wrong to this folder.
     #[arg(long, requires = "renderings")]
     keep: Option<PathBuf>,
@@ -76,6 +73,7 @@ impl Renderings {
         folder: &Path,
         rows: &[Row],
         report: &mut Report,
+        threads: usize,
     ) -> anyhow::Result<()> {
         let Some(count) = self.renderings else {
             return Ok(());
@@ -95,7 +93,7 @@ impl Renderings {
             ))
             .into());
         }
-        let shots = self.shoot(engine, &specimens, &conditions, count)?;
+        let shots = self.shoot(engine, &specimens, &conditions, count, threads)?;
         report.insert("renderings".into(), totals(&specimens, &left_out, &shots));
         report.insert(
             "renderings by condition".into(),
@@ -126,6 +124,7 @@ impl Renderings {
         specimens: &[Specimen<'_>],
         conditions: &[Condition],
         count: usize,
+        threads: usize,
     ) -> anyhow::Result<Vec<Shot>> {
         if let Some(folder) = &self.keep {
             std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
@@ -150,7 +149,7 @@ impl Renderings {
             }
         };
         std::thread::scope(|scope| -> anyhow::Result<()> {
-            let threads: Vec<_> = (0..self.threads.max(1)).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
             threads
                 .into_iter()
                 .try_for_each(|thread| thread.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?)
@@ -200,7 +199,7 @@ impl Renderings {
 }
 
 /// The specimen with the place of its zone; `None` if nothing states that place, or the zone is not upright.
-fn flat(engine: &DocumentEngine, file: &Path, row: &Row) -> anyhow::Result<Option<FlatDocument>> {
+pub(super) fn flat(engine: &DocumentEngine, file: &Path, row: &Row) -> anyhow::Result<Option<FlatDocument>> {
     let bytes = std::fs::read(file).with_context(|| format!("{}", file.display()))?;
     let picture = imaging::decode(&bytes, &Limits::default())
         .with_context(|| format!("{}", file.display()))?
@@ -337,6 +336,7 @@ mod tests {
             lines: vec!["A<".into()],
             valid: true,
             zone: None,
+            edited: None,
         };
         let document = FlatDocument {
             picture: imaging::Picture::filled(9, 9, [0; 3]),

@@ -13,6 +13,8 @@ pub(super) struct Row {
     pub(super) valid: bool,
     /// The box around the zone, if the table states it: left, top, width and height in pixels.
     pub(super) zone: Option<[f32; 4]>,
+    /// The field whose print a forger has edited, if the table states one.
+    pub(super) edited: Option<String>,
 }
 
 /// The rows of `mrz.tsv`.
@@ -24,7 +26,7 @@ pub(super) fn rows(table: &str) -> anyhow::Result<Vec<Row>> {
         found.ok_or_else(|| Unusable(format!("the first line has no column `{name}`")))
     };
     let (file, expected, digits) = (column("file")?, column("expected")?, column("check_digits")?);
-    let zone = column("zone").ok();
+    let (zone, edited) = (column("zone").ok(), column("edited").ok());
     lines
         .filter(|line| !line.trim().is_empty())
         .map(|line| {
@@ -40,6 +42,11 @@ pub(super) fn rows(table: &str) -> anyhow::Result<Vec<Row>> {
                 lines: cell(expected)?.split('|').map(str::to_owned).collect(),
                 valid: cell(digits)?.starts_with("all valid"),
                 zone: zone.map(|zone| box_of(cell(zone)?)).transpose()?,
+                edited: edited
+                    .map(cell)
+                    .transpose()?
+                    .filter(|field| !field.is_empty())
+                    .map(str::to_owned),
             })
         })
         .collect()
@@ -73,6 +80,13 @@ mod tests {
         assert_eq!(
             super::rows(with_zone).unwrap()[0].zone,
             Some([1.0, 2.0, 30.0, 4.0])
+        );
+        let with_edit =
+            "file\texpected\tcheck_digits\tedited\na\tA<\tall valid\tbirthDate\nb\tA<\tall valid\t\n";
+        let edited = super::rows(with_edit).unwrap();
+        assert_eq!(
+            (edited[0].edited.as_deref(), edited[1].edited.as_deref()),
+            (Some("birthDate"), None)
         );
         for (table, text) in [
             ("", "`file`"),

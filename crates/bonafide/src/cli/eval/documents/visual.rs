@@ -155,6 +155,7 @@ mod tests {
             ],
             valid,
             zone: None,
+            edited: None,
         };
         let field = |value: &str| json!({"value": value, "source": "OCR", "confidence": 0.9});
         let answer = json!({"visual": {"lastName": field("Eriksson"), "firstName": field("ANNA"), "sex": field("M"),
@@ -188,6 +189,7 @@ mod tests {
             ],
             valid: true,
             zone: None,
+            edited: None,
         };
         let answers = BTreeMap::from([("a.png".to_owned(), json!({"visual": {"lastName": "Eriksson"}}))]);
         assert!(visual(&[row], &answers).is_err());

@@ -3,6 +3,7 @@
 
 mod decisions;
 mod files;
+mod fraud_signs;
 mod merging;
 mod queue;
 mod splitting;

@@ -1,0 +1,46 @@
+//! Looks for signs of fraud in a picture that was read, at its native resolution.
+//!
+//! - `screen` and `photocopy` measure the pixels of the area with print, which `print_area` finds.
+//! - `contradiction` compares print with the machine-readable zone and the barcode.
+//!
+//! Each check gives its measure, whether or not it is a sign. This module never decides about a document or a person,
+//! and never changes a reading.
+
+mod contradiction;
+mod photocopy;
+mod print_area;
+mod screen;
+
+use imaging::Picture;
+
+use crate::fraud_signs::{FraudKind, FraudSign};
+use crate::reading::DocumentReading;
+
+pub(crate) use print_area::PrintArea;
+
+/// The signs of the pixels: no sign of a kind whose measure the picture does not allow. `bounds` is the area's box in
+/// the upright picture.
+pub(crate) fn picture_signs(picture: &Picture, area: &PrintArea, bounds: [f32; 4]) -> Vec<FraudSign> {
+    let screen = screen::pattern(picture, area).map(|measure| (FraudKind::Screen, measure, screen::LIMIT));
+    let copy =
+        photocopy::colour(picture, area).map(|measure| (FraudKind::Photocopy, measure, photocopy::LIMIT));
+    let sign = |(kind, measure, limit)| FraudSign {
+        kind,
+        raised: if kind == FraudKind::Photocopy {
+            measure < limit
+        } else {
+            measure >= limit
+        },
+        measure,
+        limit,
+        field: None,
+        bounds: Some(bounds),
+    };
+    [screen, copy].into_iter().flatten().map(sign).collect()
+}
+
+/// The contradictions of one side's print to the machine-readable zone or barcode of the same or the other side of the
+/// document. Their boxes are in the picture of the print.
+pub fn contradictions(print: &DocumentReading, data: &DocumentReading) -> Vec<FraudSign> {
+    contradiction::find(print, data)
+}

@@ -1,0 +1,61 @@
+//! Signs of fraud, as plain data: what was measured, how much, and from where on it is a sign.
+//!
+//! This module contains only data. A sign never decides about a person.
+
+use serde::{Deserialize, Serialize};
+
+/// One check for fraud of one picture, whether or not it found something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FraudSign {
+    /// What was looked for.
+    pub kind: FraudKind,
+    /// Whether the measure is a sign of fraud.
+    pub raised: bool,
+    /// What was measured; [`FraudKind`] states the unit.
+    pub measure: f32,
+    /// The limit of the measure; [`FraudKind`] states on which side of it the sign is raised.
+    pub limit: f32,
+    /// The field whose print was compared, a constant of [`crate::reading::field`]; `None` if none was.
+    pub field: Option<String>,
+    /// Where: x, y, width, height in pixels of the upright picture.
+    #[serde(rename = "box")]
+    pub bounds: Option<[f32; 4]>,
+}
+
+/// What a check looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FraudKind {
+    /// A screen was photographed. The measure is the height of the strongest periodic pattern that most of the page has
+    /// in common, as the natural logarithm of power above its surroundings; the sign is raised from the limit on.
+    Screen,
+    /// A copy without colour was photographed. The measure is how far the page's colours differ from one tint of grey,
+    /// in grey levels; the sign is raised below the limit.
+    Photocopy,
+    /// Print contradicts the same field of the machine-readable zone or of the barcode. The measure is the confidence
+    /// of the print, 0–1; the sign is raised from the limit on.
+    Contradiction,
+}
+
+impl FraudKind {
+    /// Every kind, in the order of reports.
+    pub const ALL: [Self; 3] = [Self::Screen, Self::Photocopy, Self::Contradiction];
+
+    /// Its name in data formats, such as `photocopy`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Screen => "screen",
+            Self::Photocopy => "photocopy",
+            Self::Contradiction => "contradiction",
+        }
+    }
+}
+
+impl FraudSign {
+    /// Whether this crate can produce it: its numbers are finite. Signs from another process may contain anything.
+    pub fn is_plausible(&self) -> bool {
+        let mut numbers = self.bounds.iter().flatten().chain([&self.measure, &self.limit]);
+        numbers.all(|number| number.is_finite())
+    }
+}
