@@ -60,9 +60,9 @@ pub fn mean_power(
     Some(mean)
 }
 
-/// The logarithms of the power that three quarters of the pairs of neighbouring patches exceed, or `None` without a
-/// patch: what the patches have in common, whatever is printed on some of them. What is weaker than a quiet camera's
-/// noise counts as that noise, so that pictures without any, such as rendered ones, have no peaks of rounding.
+/// The mean of the logarithms of the power of each pair of neighbouring patches, or `None` without a patch: what the
+/// patches have in common, since a peak on a few of them changes it little. What is weaker than a quiet camera's noise
+/// counts as that noise, so that pictures without any, such as rendered ones, have no peaks of rounding.
 ///
 /// `plane` converts a patch to a plane of the same size.
 pub fn common_log_power(
@@ -71,18 +71,14 @@ pub fn common_log_power(
     plane: impl Fn(&Picture) -> Luma,
 ) -> Option<Vec<f32>> {
     let pairs = pair_powers(picture, patches, plane)?;
-    let mut values = vec![0.0; pairs.len()];
-    let of_frequency = |at: usize| {
-        let powers = pairs.iter().map(|(_, power)| power[at]);
-        values
-            .iter_mut()
-            .zip(powers)
-            .for_each(|(value, power)| *value = power);
-        let quarter = values.len() / 4;
-        let (_, power, _) = values.select_nth_unstable_by(quarter, f32::total_cmp);
-        (*power + QUIET).ln()
-    };
-    Some((0..PATCH * PATCH).map(of_frequency).collect())
+    let patches: f32 = pairs.iter().map(|(count, _)| count).sum();
+    let mut mean = vec![0.0; PATCH * PATCH];
+    for (count, power) in &pairs {
+        mean.iter_mut()
+            .zip(power)
+            .for_each(|(sum, power)| *sum += count / patches * (power + QUIET).ln());
+    }
+    Some(mean)
 }
 
 /// The number of patches and the mean power of each pair of neighbouring patches. An odd last patch is a pair of its own.

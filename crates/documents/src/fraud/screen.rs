@@ -9,7 +9,7 @@ use imaging::{Picture, Point};
 use super::PrintArea;
 
 /// From this height of the pattern on, the sign is raised.
-pub(super) const LIMIT: f32 = 3.2;
+pub(super) const LIMIT: f32 = 3.0;
 /// The picture is also reduced so many times, because moiré may be coarser than the screen's pixels.
 const REDUCTIONS: [u32; 2] = [1, 2];
 /// The largest number of patches along a side of the page.
