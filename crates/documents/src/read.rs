@@ -184,20 +184,20 @@ impl DocumentEngine {
         clock.lap("fields");
         reading.quality = quality::issues(&page, &lines);
         clock.lap("quality");
-        if hints.fraud_signs {
-            reading.fraud = fraud::contradictions(&reading, &reading);
-            if let Some(area) = &area {
-                let upright = |p: Point| turn.apply_to_point(Point::new(p.x / scale, p.y / scale), size);
-                let bounds = area.bounds(upright);
-                reading.fraud.extend(fraud::picture_signs(picture, area, bounds));
-            }
-            clock.lap("fraud");
-        }
         reading.text = lines
             .into_iter()
             .filter(|line| !line.read.text.is_empty())
             .map(text_line)
             .collect();
+        enlarge_boxes(&mut reading, scale);
+        if hints.fraud_signs {
+            reading.fraud = fraud::contradictions(&reading, &reading);
+            if let Some(area) = &area {
+                let bounds = area.bounds(|p| turn.apply_to_point(p, (picture.width, picture.height)));
+                reading.fraud.extend(fraud::picture_signs(picture, area, bounds));
+            }
+            clock.lap("fraud");
+        }
         reading.timing_ms = clock.finish();
         Ok(reading)
     }
@@ -492,6 +492,15 @@ fn reading_order(line: &Line) -> f32 {
     let centre = line.quad.centre();
     // Lines are ordered by row, each about a line's height, and within a row from left to right.
     (centre.y / line.quad.height().max(8.0)).round() * 1e5 + centre.x
+}
+
+/// Turns boxes in the working picture into boxes in the picture that was read, which is `scale` times as large.
+fn enlarge_boxes(reading: &mut DocumentReading, scale: f32) {
+    let fields = reading.fields.values_mut().chain(reading.visual.values_mut());
+    let boxes = fields.filter_map(|field| field.bounds.as_mut());
+    for bounds in boxes.chain(reading.text.iter_mut().map(|line| &mut line.bounds)) {
+        *bounds = bounds.map(|measure| measure * scale);
+    }
 }
 
 /// Where the document's text is printed, in pixels of a picture that is `scale` times as large. Print beyond the page of

@@ -279,6 +279,27 @@ fn pictures_of_nothing_are_no_documents() {
 }
 
 #[test]
+fn boxes_are_in_pixels_of_the_picture_also_if_it_is_read_smaller() {
+    let (small, large) = (passport(), passport().resized(3000, 2100));
+    let boxes = |picture: &Picture| {
+        let reading = read(picture);
+        let line = reading
+            .text
+            .iter()
+            .find(|line| line.text == "ERIKSSON")
+            .expect("a line");
+        let field = reading.visual[field::LAST_NAME].bounds.expect("a box");
+        [line.bounds, field].concat()
+    };
+    for (small, large) in boxes(&small).into_iter().zip(boxes(&large)) {
+        assert!(
+            (3.0 * small - large).abs() < 24.0,
+            "{small} is not a third of {large}"
+        );
+    }
+}
+
+#[test]
 fn a_batch_answers_every_line() {
     let file = std::env::temp_dir().join(format!("bonafide-read-{}.png", std::process::id()));
     let small = passport().resized(700, 490);
