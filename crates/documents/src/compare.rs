@@ -194,11 +194,7 @@ fn compare_dates(claimed: Option<PartialDate>, said: Option<PartialDate>, certai
     if claimed.agrees_with(&said) {
         return Agreement::same(90.0, Some("A date is printed without its day or month"));
     }
-    let swapped = said
-        .month()
-        .zip(said.day())
-        .and_then(|(m, d)| PartialDate::from_ymd(said.year(), d, m));
-    if !certain && swapped == Some(claimed) {
+    if !certain && said.swapped() == Some(claimed) {
         return Agreement::same(85.0, Some("Day and month of a date may be the other way round"));
     }
     let (a, b) = (claimed.to_string(), said.to_string());

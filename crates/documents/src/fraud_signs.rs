@@ -53,6 +53,22 @@ impl FraudKind {
 }
 
 impl FraudSign {
+    /// A measure against its limit, raised on the side of the limit that [`FraudKind`] states.
+    pub(crate) fn of(kind: FraudKind, measure: f32, limit: f32) -> Self {
+        let raised = match kind {
+            FraudKind::Photocopy => measure < limit,
+            FraudKind::Screen | FraudKind::Contradiction => measure >= limit,
+        };
+        Self {
+            kind,
+            raised,
+            measure,
+            limit,
+            field: None,
+            bounds: None,
+        }
+    }
+
     /// Whether this crate can produce it: its numbers are finite. Signs from another process may contain anything.
     pub fn is_plausible(&self) -> bool {
         let mut numbers = self.bounds.iter().flatten().chain([&self.measure, &self.limit]);

@@ -210,6 +210,11 @@ impl PartialDate {
         jiff::civil::Date::new(self.year, month, day).ok()
     }
 
+    /// The date with day and month the other way round; `None` if that is no date.
+    pub fn swapped(&self) -> Option<Self> {
+        Self::from_ymd(self.year, self.day?, self.month?)
+    }
+
     /// Whether the known parts of both dates are equal. Two dates with different years never agree.
     pub fn agrees_with(&self, other: &Self) -> bool {
         let agree = |a: Option<u8>, b: Option<u8>| a.is_none() || b.is_none() || a == b;

@@ -49,15 +49,7 @@ pub fn mean_power(
     patches: &[(u32, u32)],
     plane: impl Fn(&Picture) -> Luma,
 ) -> Option<Vec<f32>> {
-    let pairs = pair_powers(picture, patches, plane)?;
-    let patches: f32 = pairs.iter().map(|(count, _)| count).sum();
-    let mut mean = vec![0.0; PATCH * PATCH];
-    for (count, power) in &pairs {
-        mean.iter_mut()
-            .zip(power)
-            .for_each(|(sum, power)| *sum += count / patches * power);
-    }
-    Some(mean)
+    mean_of_pairs(picture, patches, plane, |power| power)
 }
 
 /// The mean of the logarithms of the power of each pair of neighbouring patches, or `None` without a patch: what the
@@ -70,41 +62,39 @@ pub fn common_log_power(
     patches: &[(u32, u32)],
     plane: impl Fn(&Picture) -> Luma,
 ) -> Option<Vec<f32>> {
-    let pairs = pair_powers(picture, patches, plane)?;
-    let patches: f32 = pairs.iter().map(|(count, _)| count).sum();
-    let mut mean = vec![0.0; PATCH * PATCH];
-    for (count, power) in &pairs {
-        mean.iter_mut()
-            .zip(power)
-            .for_each(|(sum, power)| *sum += count / patches * (power + QUIET).ln());
-    }
-    Some(mean)
+    mean_of_pairs(picture, patches, plane, |power| (power + QUIET).ln())
 }
 
-/// The number of patches and the mean power of each pair of neighbouring patches. An odd last patch is a pair of its own.
-fn pair_powers(
+/// The mean over pairs of neighbouring patches of `scale` of their mean power. An odd last patch is a pair of its own,
+/// and counts half.
+fn mean_of_pairs(
     picture: &Picture,
     patches: &[(u32, u32)],
     plane: impl Fn(&Picture) -> Luma,
-) -> Option<Vec<(f32, Vec<f32>)>> {
+    scale: fn(f32) -> f32,
+) -> Option<Vec<f32>> {
     let side = PATCH as u32;
     let planes: Vec<Luma> = patches
         .iter()
         .filter_map(|&(x, y)| picture.crop(x, y, side, side))
         .map(|patch| plane(&patch))
         .collect();
+    if planes.is_empty() {
+        return None;
+    }
     let opposite = |at: usize| (PATCH - at) % PATCH;
-    let of_pair = |pair: &[Luma]| {
+    let mut mean = vec![0.0; PATCH * PATCH];
+    for pair in planes.chunks(2) {
         let joint = joint_power(&pair[0], pair.get(1));
         let count = pair.len() as f32;
-        // A frequency and its opposite each have the sum of both patches' powers.
-        let mean = (0..PATCH * PATCH).map(|at| {
+        for (at, sum) in mean.iter_mut().enumerate() {
             let (u, v) = (at % PATCH, at / PATCH);
-            (joint[at] + joint[opposite(v) * PATCH + opposite(u)]) / (2.0 * count)
-        });
-        (count, mean.collect())
-    };
-    (!planes.is_empty()).then(|| planes.chunks(2).map(of_pair).collect())
+            // A frequency and its opposite each have the sum of both patches' powers.
+            let both = joint[at] + joint[opposite(v) * PATCH + opposite(u)];
+            *sum += count / planes.len() as f32 * scale(both / (2.0 * count));
+        }
+    }
+    Some(mean)
 }
 
 /// The first pixels of the patches between two borders.

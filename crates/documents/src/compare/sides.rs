@@ -164,11 +164,6 @@ fn compare_dates(
         return FieldAgreement::Differs;
     }
     // The recognition may have misread one digit, swapped day and month, or confused one date with another.
-    let swapped = |d: PartialDate| {
-        d.month()
-            .zip(d.day())
-            .and_then(|(m, day)| PartialDate::from_ymd(d.year(), day, m))
-    };
     let other =
         |said: &SourceData, d| [said.birth_date, said.expiry_date, said.issue_date].contains(&Some(d));
     let wrong = front
@@ -177,7 +172,7 @@ fn compare_dates(
         .zip(back.to_string().bytes())
         .filter(|(x, y)| x != y)
         .count();
-    if wrong <= 1 || swapped(front) == Some(back) || other(b, front) || other(a, back) {
+    if wrong <= 1 || front.swapped() == Some(back) || other(b, front) || other(a, back) {
         FieldAgreement::Unclear
     } else {
         FieldAgreement::Differs

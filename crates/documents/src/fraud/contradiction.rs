@@ -28,12 +28,9 @@ pub(super) fn find(printed: &DocumentReading, data: &DocumentReading) -> Vec<Fra
     let sign = |name: &str| {
         let field = printed.visual.get(name)?;
         Some(FraudSign {
-            kind: FraudKind::Contradiction,
-            raised: field.confidence >= CONFIDENCE,
-            measure: field.confidence,
-            limit: CONFIDENCE,
             field: Some(name.to_owned()),
             bounds: field.bounds,
+            ..FraudSign::of(FraudKind::Contradiction, field.confidence, CONFIDENCE)
         })
     };
     fields.into_iter().filter_map(sign).collect()
@@ -71,11 +68,7 @@ fn is_other_date(
     let (Some(printed), Some(wanted)) = (printed, wanted) else {
         return false;
     };
-    let swapped = printed
-        .month()
-        .zip(printed.day())
-        .and_then(|(month, day)| PartialDate::from_ymd(printed.year(), day, month));
-    !swapped.is_some_and(|date| date.agrees_with(&wanted))
+    !printed.swapped().is_some_and(|date| date.agrees_with(&wanted))
         && !known.iter().flatten().any(|date| date.agrees_with(&printed))
 }
 

@@ -21,22 +21,15 @@ pub(crate) use print_area::PrintArea;
 /// The signs of the pixels: no sign of a kind whose measure the picture does not allow. `bounds` is the area's box in
 /// the upright picture.
 pub(crate) fn picture_signs(picture: &Picture, area: &PrintArea, bounds: [f32; 4]) -> Vec<FraudSign> {
-    let screen = screen::pattern(picture, area).map(|measure| (FraudKind::Screen, measure, screen::LIMIT));
-    let copy =
-        photocopy::colour(picture, area).map(|measure| (FraudKind::Photocopy, measure, photocopy::LIMIT));
-    let sign = |(kind, measure, limit)| FraudSign {
-        kind,
-        raised: if kind == FraudKind::Photocopy {
-            measure < limit
-        } else {
-            measure >= limit
-        },
-        measure,
-        limit,
-        field: None,
+    let screen = screen::pattern(picture, area)
+        .map(|measure| FraudSign::of(FraudKind::Screen, measure, screen::LIMIT));
+    let copy = photocopy::colour(picture, area)
+        .map(|measure| FraudSign::of(FraudKind::Photocopy, measure, photocopy::LIMIT));
+    let placed = |sign| FraudSign {
         bounds: Some(bounds),
+        ..sign
     };
-    [screen, copy].into_iter().flatten().map(sign).collect()
+    [screen, copy].into_iter().flatten().map(placed).collect()
 }
 
 /// The contradictions of one side's print to the machine-readable zone or barcode of the same or the other side of the

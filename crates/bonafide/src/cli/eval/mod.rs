@@ -9,6 +9,7 @@ pub(super) mod faces;
 pub(super) mod figures;
 pub(super) mod files;
 mod liveness;
+mod parallel;
 mod peer;
 mod portraits;
 mod sanctions;

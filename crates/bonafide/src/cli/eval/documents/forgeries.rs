@@ -7,8 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context;
 use clap::Args;
@@ -22,6 +20,7 @@ use super::renderings::flat;
 use super::specimen_table::Row;
 use crate::cli::errors::Unusable;
 use crate::cli::eval::figures::{Report, interval, rounded, share};
+use crate::cli::eval::parallel;
 
 /// The options of the forgeries.
 #[derive(Args)]
@@ -88,41 +87,21 @@ fn photographs(
     count: usize,
     threads: usize,
 ) -> anyhow::Result<Vec<Shown>> {
-    let (next, shown) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || -> anyhow::Result<()> {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count * Presentation::ALL.len() {
-                return Ok(());
-            }
-            let presentation = Presentation::ALL[number % Presentation::ALL.len()];
-            let seed = number / Presentation::ALL.len();
-            let (half, row, document) = &documents[seed % documents.len()];
-            if row.edited.is_some() && presentation != Presentation::Original {
-                continue;
-            }
-            let photograph = present(document, presentation, seed as u64)
-                .with_context(|| format!("{}: cannot be photographed", row.file))?;
-            // The file is what the server would get.
-            let bytes = imaging::encode_jpeg(&photograph.picture, photograph.jpeg_quality)
-                .context("encoding a JPEG")?;
-            let picture = imaging::decode(&bytes, &Limits::default())?.picture;
-            let found = inspected(engine, &picture, presentation.as_str(), *half, row)?;
-            shown
-                .lock()
-                .map_err(|_| anyhow::anyhow!("another thread panicked"))?
-                .push(found);
+    parallel::each(count * Presentation::ALL.len(), threads, |number| {
+        let presentation = Presentation::ALL[number % Presentation::ALL.len()];
+        let seed = number / Presentation::ALL.len();
+        let (half, row, document) = &documents[seed % documents.len()];
+        if row.edited.is_some() && presentation != Presentation::Original {
+            return Ok(None);
         }
-    };
-    std::thread::scope(|scope| -> anyhow::Result<()> {
-        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?)
-    })?;
-    shown
-        .into_inner()
-        .map_err(|_| anyhow::anyhow!("a thread panicked"))
+        let photograph = present(document, presentation, seed as u64)
+            .with_context(|| format!("{}: cannot be photographed", row.file))?;
+        // The file is what the server would get.
+        let bytes =
+            imaging::encode_jpeg(&photograph.picture, photograph.jpeg_quality).context("encoding a JPEG")?;
+        let picture = imaging::decode(&bytes, &Limits::default())?.picture;
+        inspected(engine, &picture, presentation.as_str(), *half, row).map(Some)
+    })
 }
 
 fn inspected(

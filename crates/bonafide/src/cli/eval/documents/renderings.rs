@@ -6,8 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context;
 use clap::Args;
@@ -21,6 +19,7 @@ use service::comparison;
 use super::specimen_table::Row;
 use crate::cli::errors::Unusable;
 use crate::cli::eval::figures::{Report, interval, rounded, share, upper_limit};
+use crate::cli::eval::parallel;
 
 /// The options of the renderings.
 #[derive(Args)]
@@ -41,8 +40,6 @@ pub(super) struct Renderings {
 
 /// The height of OCR-B's capitals in pitches of the zone (ICAO 9303-3 §4.2: 2.54 mm; ISO 1073-2 size I: 2.40 mm).
 const CAPITAL_BY_PITCH: f32 = 0.945;
-/// The longer side to which pictures are reduced before lines are found in them.
-const WORKING_SIDE: u32 = 2400;
 /// A text with so many characters of the zone's alphabet is one of its lines.
 const LEAST_LINE: usize = 24;
 
@@ -129,36 +126,13 @@ impl Renderings {
         if let Some(folder) = &self.keep {
             std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
         }
-        let next = AtomicUsize::new(0);
-        let shots = Mutex::new(Vec::with_capacity(count));
-        let work = || -> anyhow::Result<()> {
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= count {
-                    return Ok(());
-                }
-                let specimen = number % specimens.len();
-                let condition = conditions[number / specimens.len() % conditions.len()];
-                let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(number as u64);
-                let shot = self.read(engine, &specimens[specimen], condition, seed)?;
-                let shot = Shot { specimen, ..shot };
-                shots
-                    .lock()
-                    .map_err(|_| anyhow::anyhow!("another thread panicked"))?
-                    .push(shot);
-            }
-        };
-        std::thread::scope(|scope| -> anyhow::Result<()> {
-            let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-            threads
-                .into_iter()
-                .try_for_each(|thread| thread.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?)
-        })?;
-        let mut shots = shots
-            .into_inner()
-            .map_err(|_| anyhow::anyhow!("a thread panicked"))?;
-        shots.sort_by_key(|shot: &Shot| shot.seed);
-        Ok(shots)
+        parallel::each(count, threads, |number| {
+            let specimen = number % specimens.len();
+            let condition = conditions[number / specimens.len() % conditions.len()];
+            let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(number as u64);
+            let shot = self.read(engine, &specimens[specimen], condition, seed)?;
+            Ok(Some(Shot { specimen, ..shot }))
+        })
     }
 
     fn read(
@@ -207,9 +181,7 @@ pub(super) fn flat(engine: &DocumentEngine, file: &Path, row: &Row) -> anyhow::R
     let read_zone = || -> anyhow::Result<Option<[f32; 4]>> {
         let reading = engine.read(&picture, &ReadHints::default())?;
         let is_exact = reading.mrz.as_ref().is_some_and(|mrz| mrz.lines == row.lines);
-        let reduction = picture.width.max(picture.height) as f32 / WORKING_SIDE as f32;
-        let place = zone(&reading).filter(|_| is_exact);
-        Ok(place.map(|zone| zone.map(|value| value * reduction.max(1.0))))
+        Ok(zone(&reading).filter(|_| is_exact))
     };
     let place = match row.zone {
         Some(zone) => Some(zone),

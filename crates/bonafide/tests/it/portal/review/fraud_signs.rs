@@ -1,22 +1,27 @@
 //! Signs of fraud on a document, by what the Flow does with them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{merchant, newest, open};
 use crate::harness::{Backend, Key, Merchant, Server, on_both};
 use crate::portal::Browser;
 use crate::verify::{codes, specimen, verify};
 
+/// The demo account, whose only key is the sandbox's.
+fn account(demo: &Value) -> Merchant {
+    let key = Key::of_demo(demo);
+    Merchant {
+        id: merchant(demo).into(),
+        live: key.clone(),
+        sandbox: key,
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_front_is_compared_with_the_data_on_its_back() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
     let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
-    let key = Key::of_demo(&demo);
-    let account = Merchant {
-        id: merchant(&demo).into(),
-        live: key.clone(),
-        sandbox: key,
-    };
+    let account = account(&demo);
     let flow = server.flow(
         &account,
         &json!({
@@ -40,12 +45,7 @@ on_both!(
     |backend| {
         let (server, demo) = Server::demo(backend, &[]).await;
         let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
-        let key = Key::of_demo(&demo);
-        let account = Merchant {
-            id: merchant(&demo).into(),
-            live: key.clone(),
-            sandbox: key,
-        };
+        let account = account(&demo);
         let edited = specimen("2504-print-differs");
         for (choice, policy, is_shown, is_held) in [
             (json!(null), "on_match", false, false),
