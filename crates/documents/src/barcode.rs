@@ -23,7 +23,7 @@ mod work;
 
 pub use work::WorkBudget;
 
-use imaging::{Homography, Luma, Picture, Point};
+use imaging::{Homography, Luma, Picture, Point, Pyramid};
 
 /// A decoded barcode whose payload is not parsed yet.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,8 +53,9 @@ const MAX_LENGTHENED: usize = 2;
 /// The limit is checked before each step. When it is reached, the symbols read so far are returned.
 pub fn read_barcodes(picture: &Picture, mut work: WorkBudget) -> Vec<RawBarcode> {
     let luma = picture.luma();
+    let pyramid = Pyramid::of(&luma);
     let mut found: Vec<RawBarcode> = Vec::new();
-    let mut candidates = regions::find(&luma);
+    let mut candidates = regions::find(&pyramid);
     if luma.width * luma.height <= SMALL_PICTURE {
         candidates.extend(regions::whole(&luma));
     }
@@ -66,7 +67,7 @@ pub fn read_barcodes(picture: &Picture, mut work: WorkBudget) -> Vec<RawBarcode>
         {
             continue;
         }
-        match read_region(&luma, &region, &mut work) {
+        match read_region(&pyramid, &region, &mut work) {
             RegionOutcome::Read(barcode) => found.push(barcode),
             RegionOutcome::Unreadable => promising.push(region),
             RegionOutcome::Nothing => {}
@@ -78,7 +79,7 @@ pub fn read_barcodes(picture: &Picture, mut work: WorkBudget) -> Vec<RawBarcode>
         if !found.is_empty() {
             break;
         }
-        match read_region(&luma, &region.lengthened(), &mut work) {
+        match read_region(&pyramid, &region.lengthened(), &mut work) {
             RegionOutcome::Read(barcode) => return vec![barcode],
             RegionOutcome::Unreadable | RegionOutcome::Nothing => {}
             RegionOutcome::OutOfWork => return found,
@@ -93,6 +94,9 @@ pub fn read_barcodes(picture: &Picture, mut work: WorkBudget) -> Vec<RawBarcode>
 /// The work per pixel of finding guards in a blurred region.
 const SHARPENING_WORK: u64 = 2;
 
+/// So many lines are probed across an area that need not be a symbol.
+const PROBES: u32 = 80;
+
 /// The outcome of reading a region.
 enum RegionOutcome {
     Read(RawBarcode),
@@ -104,15 +108,30 @@ enum RegionOutcome {
 }
 
 /// Turns a region upright, straightens its symbol by the guard patterns, and decodes it.
-fn read_region(luma: &Luma, region: &regions::Region, work: &mut WorkBudget) -> RegionOutcome {
+fn read_region(
+    pyramid: &Pyramid<'_, Luma>,
+    region: &regions::Region,
+    work: &mut WorkBudget,
+) -> RegionOutcome {
+    let luma = pyramid.whole();
     let (width, height) = region.upright_size();
+    // Areas of text are often striped along their lines, and then they are taller than wide.
+    let is_like_symbol = region.is_striped && width >= height;
+    // Other areas are mostly text, and large. A few lines across them tell.
+    if !is_like_symbol {
+        if !work.take(width, PROBES) {
+            return RegionOutcome::OutOfWork;
+        }
+        if !guards::crosses_pattern(&region.lines(pyramid, PROBES)) {
+            return RegionOutcome::Nothing;
+        }
+    }
     if !work.take(width, height) {
         return RegionOutcome::OutOfWork;
     }
-    let (upright, to_picture) = region.upright(luma);
+    let (upright, to_picture) = region.upright(pyramid);
     let mut guards = guards::find(&upright);
-    // Areas of text are often striped along their lines, and then they are taller than wide.
-    if guards.quads.is_empty() && region.is_striped && upright.width >= upright.height {
+    if guards.quads.is_empty() && is_like_symbol {
         if !work.take_pixels(SHARPENING_WORK * u64::from(upright.width) * u64::from(upright.height)) {
             return RegionOutcome::OutOfWork;
         }

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use imaging::{Picture, Point};
+use imaging::{Picture, Point, Pyramid};
 use inference::Models;
 use reference::DocumentType;
 use serde::{Deserialize, Serialize};
@@ -81,8 +81,9 @@ pub struct DocumentEngine {
     ocr: Ocr,
 }
 
-/// Larger pictures are reduced to this many pixels on their longer side.
+/// Larger pictures are reduced to at most this many pixels on their longer side, and to at least so many.
 const WORKING_SIDE: u32 = 2400;
+const LEAST_WORKING_SIDE: u32 = 1900;
 /// At most this many lines are read.
 const MAX_LINES: usize = 60;
 /// The lines read have at most this sum of aspects (length by height). Aspect 1 costs 4 ms on one core.
@@ -115,14 +116,15 @@ impl DocumentEngine {
     /// Fails when a model does not run.
     pub fn read(&self, picture: &Picture, hints: &ReadHints) -> Result<DocumentReading, ReadError> {
         let mut clock = StageTimer::start();
-        let working = working_picture(picture);
+        let pyramid = Pyramid::of(picture);
+        let working = working_picture(&pyramid);
         let size = (working.width, working.height);
         let mut regions = detection::detect(&self.ocr, &working)?;
         clock.lap("detect");
 
         let mut zone = None;
         if hints.expect_mrz {
-            zone = zone_search::find(&self.ocr, picture, &working, &regions)?;
+            zone = zone_search::find(&self.ocr, &pyramid, &working, &regions)?;
             if let Some(row) = zone.as_ref().and_then(ZoneReading::first_row) {
                 regions = detection::detect_page(&self.ocr, &working, regions, &row)?;
             }
@@ -134,7 +136,7 @@ impl DocumentEngine {
             .then(|| print_area(&regions, zone.as_ref(), size, scale))
             .flatten();
 
-        let (turn, lines) = self.read_lines(&working, &regions, zone.as_ref())?;
+        let (turn, lines) = self.read_lines(&Pyramid::of(&working), &regions, zone.as_ref())?;
         let page: Cow<'_, Picture> = if turn == Turn::default() {
             working
         } else {
@@ -144,7 +146,7 @@ impl DocumentEngine {
 
         let mut zone = match zone {
             Some(zone) => Some(zone.map(|p| turn.apply_to_point(p, size))),
-            None => self.read_zone_by_text(&page, &lines, turn, hints, &regions, size)?,
+            None => self.read_zone_by_text(&Pyramid::of(&page), &lines, turn, hints, &regions, size)?,
         };
         let printed: Vec<&Line> = match &mut zone {
             Some(zone) => {
@@ -205,7 +207,7 @@ impl DocumentEngine {
     /// Reads the zone whose rows resemble one as text.
     fn read_zone_by_text(
         &self,
-        page: &Picture,
+        page: &Pyramid<'_>,
         lines: &[Line],
         turn: Turn,
         hints: &ReadHints,
@@ -230,7 +232,7 @@ impl DocumentEngine {
     /// zone is known, so are the orientation and its own lines, and other lines of its page come first.
     fn read_lines(
         &self,
-        picture: &Picture,
+        picture: &Pyramid<'_>,
         regions: &[TextRegion],
         zone: Option<&ZoneReading>,
     ) -> Result<(Turn, Vec<Line>), OcrError> {
@@ -267,7 +269,7 @@ impl DocumentEngine {
         };
         let probe = Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 9.0, 3.0);
         let turn = Turn::to_upright(&sense.apply(&along_page(probe, across)));
-        let size = (picture.width, picture.height);
+        let size = (picture.whole().width, picture.whole().height);
         let mut lines = Vec::with_capacity(chosen.len());
         let mut budget = MAX_TOTAL_ASPECT;
         for (at, region) in chosen.iter().enumerate() {
@@ -291,11 +293,11 @@ impl DocumentEngine {
         Ok((turn, lines))
     }
 
-    fn recognise(&self, picture: &Picture, quad: &Quad) -> Result<RecognisedText, OcrError> {
+    fn recognise(&self, picture: &Pyramid<'_>, quad: &Quad) -> Result<RecognisedText, OcrError> {
         self.ocr.recognise(picture, quad, View::Colour, squeeze(quad))
     }
 
-    fn recognise_fast(&self, picture: &Picture, quad: &Quad) -> Result<RecognisedText, OcrError> {
+    fn recognise_fast(&self, picture: &Pyramid<'_>, quad: &Quad) -> Result<RecognisedText, OcrError> {
         self.ocr.recognise_fast(picture, quad, squeeze(quad))
     }
 
@@ -303,7 +305,7 @@ impl DocumentEngine {
     /// index.
     fn detect_text_direction(
         &self,
-        picture: &Picture,
+        picture: &Pyramid<'_>,
         regions: &[TextRegion],
     ) -> Result<(TextDirection, HashMap<usize, RecognisedText>), OcrError> {
         const PROBES: usize = 4;
@@ -353,7 +355,7 @@ impl DocumentEngine {
     /// photographed open.
     fn find_crosswise_mrz_rows(
         &self,
-        page: &Picture,
+        page: &Pyramid<'_>,
         turn: Turn,
         regions: &[TextRegion],
         size: (u32, u32),
@@ -454,14 +456,20 @@ pub(crate) fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-fn working_picture(picture: &Picture) -> Cow<'_, Picture> {
-    if picture.width.max(picture.height) <= WORKING_SIDE {
-        Cow::Borrowed(picture)
-    } else {
-        let scale = WORKING_SIDE as f32 / picture.width.max(picture.height) as f32;
-        let side = |length: u32| (length as f32 * scale).round() as u32;
-        Cow::Owned(picture.resized(side(picture.width), side(picture.height)))
+/// The picture in which text is detected and lines are read.
+fn working_picture<'a>(pyramid: &'a Pyramid<'_>) -> Cow<'a, Picture> {
+    let whole = pyramid.whole();
+    let longest = whole.width.max(whole.height) as f32;
+    if longest <= WORKING_SIDE as f32 {
+        return Cow::Borrowed(whole);
     }
+    let (near, _) = pyramid.reduced(longest / LEAST_WORKING_SIDE as f32);
+    if near.width.max(near.height) <= WORKING_SIDE {
+        return Cow::Borrowed(near);
+    }
+    let scale = WORKING_SIDE as f32 / longest;
+    let side = |length: u32| (length as f32 * scale).round() as u32;
+    Cow::Owned(near.resized(side(whole.width), side(whole.height)))
 }
 
 /// Ranks regions for reading: large and long lines score highest.

@@ -4,7 +4,7 @@
 //! characters tells where rows begin and end: a detector often leaves fillers out or adds other text. This module never
 //! reads a zone.
 
-use imaging::{Picture, Point};
+use imaging::{Point, Pyramid};
 
 use crate::locate::RowGroup;
 use crate::ocr::{FITTED_HEIGHT, Ocr, OcrError, Quad, RegularRun, View, fitted_rows};
@@ -18,6 +18,9 @@ pub(crate) struct Place {
     /// What the network saw in the examined row.
     run: Option<RegularRun>,
 }
+
+/// From this certainty on, print is not upside down.
+const UPRIGHT: f32 = 0.9;
 
 /// How far characters lean at the rows' start and end: the way along the row by the way down.
 type Lean = [f32; 2];
@@ -59,24 +62,27 @@ impl Place {
     ///
     /// # Errors
     /// Fails when a model does not run.
-    pub(crate) fn of(ocr: &Ocr, picture: &Picture, group: &RowGroup) -> Result<Self, OcrError> {
-        let rows = fitted_rows(picture, &group.rows);
+    pub(crate) fn of(ocr: &Ocr, pyramid: &Pyramid<'_>, group: &RowGroup) -> Result<Self, OcrError> {
+        let rows = fitted_rows(pyramid, &group.rows);
         let turned = rows.iter().rev().map(Quad::upside_down).collect();
         let last = rows.len().saturating_sub(1);
-        let upright = Self::examined(ocr, picture, rows, group.longest, None)?;
-        let turned = Self::examined(ocr, picture, turned, last.saturating_sub(group.longest), None)?;
+        let upright = Self::examined(ocr, pyramid, rows, group.longest, None)?;
+        if upright.certainty() >= UPRIGHT {
+            return Ok(upright);
+        }
+        let turned = Self::examined(ocr, pyramid, turned, last.saturating_sub(group.longest), None)?;
         Ok(upright.or_likelier(turned))
     }
 
     fn examined(
         ocr: &Ocr,
-        picture: &Picture,
+        pyramid: &Pyramid<'_>,
         rows: Vec<Quad>,
         longest: usize,
         pitch: Option<f32>,
     ) -> Result<Self, OcrError> {
         let run = match rows.get(longest) {
-            Some(row) => run_of(ocr, picture, row, pitch)?,
+            Some(row) => run_of(ocr, pyramid, row, pitch)?,
             None => None,
         };
         Ok(Self { rows, longest, run })
@@ -106,7 +112,7 @@ impl Place {
     ///
     /// # Errors
     /// Fails when a model does not run.
-    pub(crate) fn adjusted(mut self, ocr: &Ocr, picture: &Picture) -> Result<Self, OcrError> {
+    pub(crate) fn adjusted(mut self, ocr: &Ocr, pyramid: &Pyramid<'_>) -> Result<Self, OcrError> {
         let mut may_grow = true;
         for _ in 0..MAX_ADJUSTMENTS {
             let Some(own) = self.run.filter(|run| run.certainty >= LEAST_CERTAINTY) else {
@@ -115,7 +121,7 @@ impl Place {
             let runs = self
                 .rows
                 .iter()
-                .map(|row| run_of(ocr, picture, row, Some(own.pitch)))
+                .map(|row| run_of(ocr, pyramid, row, Some(own.pitch)))
                 .collect::<Result<Vec<_>, OcrError>>()?;
             let is_growing = may_grow && own.is_near_ends() != [false; 2];
             let (start, end) = if is_growing {
@@ -128,14 +134,14 @@ impl Place {
             };
             let is_settled = start.abs() < SETTLED * own.pitch && (end - 1.0).abs() < SETTLED * own.pitch;
             let rows: Vec<Quad> = self.rows.iter().map(|row| row.part(start, end)).collect();
-            let rows = fitted_rows(picture, &rows);
+            let rows = fitted_rows(pyramid, &rows);
             let pitch = Some(own.pitch / (end - start));
-            let mut next = Self::examined(ocr, picture, rows.clone(), self.longest, pitch)?;
+            let mut next = Self::examined(ocr, pyramid, rows.clone(), self.longest, pitch)?;
             let seen = lean(&self.rows, &runs);
             let tried = if next.certainty() < CLEAR { &LEANS[..] } else { &[] };
             for [start, end] in seen.into_iter().chain(tried.iter().map(|&lean| [lean; 2])) {
                 let rows = rows.iter().map(|row| row.leaning(start, end)).collect();
-                next = next.or_likelier(Self::examined(ocr, picture, rows, self.longest, pitch)?);
+                next = next.or_likelier(Self::examined(ocr, pyramid, rows, self.longest, pitch)?);
             }
             if is_growing {
                 may_grow = false;
@@ -154,11 +160,11 @@ impl Place {
                 break;
             }
         }
-        self.completed(ocr, picture)
+        self.completed(ocr, pyramid)
     }
 
     /// The place with the rows that stand at a zone's row distance from the examined one.
-    fn completed(self, ocr: &Ocr, picture: &Picture) -> Result<Self, OcrError> {
+    fn completed(self, ocr: &Ocr, pyramid: &Pyramid<'_>) -> Result<Self, OcrError> {
         let (Some(run), Some(&row)) = (self.run, self.rows.get(self.longest)) else {
             return Ok(self);
         };
@@ -183,7 +189,7 @@ impl Place {
             .collect();
         let least = LIKE_EXAMINED * run.certainty;
         let is_row = |(quad, _): &(Quad, bool)| -> Result<bool, OcrError> {
-            let run = run_of(ocr, picture, quad, Some(run.pitch))?;
+            let run = run_of(ocr, pyramid, quad, Some(run.pitch))?;
             Ok(run.is_some_and(|run| run.certainty >= least))
         };
         let examined = ROWS_BEYOND as usize;
@@ -206,7 +212,7 @@ impl Place {
                 run: self.run,
             });
         }
-        Self::examined(ocr, picture, group.rows, group.longest, Some(run.pitch))
+        Self::examined(ocr, pyramid, group.rows, group.longest, Some(run.pitch))
     }
 }
 
@@ -220,12 +226,12 @@ impl RegularRun {
 
 fn run_of(
     ocr: &Ocr,
-    picture: &Picture,
+    pyramid: &Pyramid<'_>,
     row: &Quad,
     pitch: Option<f32>,
 ) -> Result<Option<RegularRun>, OcrError> {
     Ok(ocr
-        .recognise_zone(picture, row, View::Colour, pitch)?
+        .recognise_zone(pyramid, row, View::Colour, pitch)?
         .regular_run())
 }
 

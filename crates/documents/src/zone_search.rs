@@ -4,7 +4,7 @@
 //! are read; if none of them is a valid zone, the picture is detected again at a larger scale around the likeliest. The
 //! work is bounded by counts. This module never reads characters itself.
 
-use imaging::{Picture, Point};
+use imaging::{Picture, Point, Pyramid};
 
 use crate::detection;
 use crate::locate::{self, RowGroup};
@@ -18,6 +18,8 @@ const MAX_READ: usize = 2;
 const LEAST_CERTAINTY: f32 = 0.55;
 /// From this certainty on, a place is a zone's, perhaps a part of it.
 const SURE: f32 = 0.85;
+/// Places of which the network is so certain are read before other places are looked at.
+const CERTAIN: f32 = 0.95;
 /// A picture is detected again in tiles, of this share of its sides, that begin at its four corners.
 const TILE: f32 = 0.62;
 /// Around places that may be parts of zones, at most so many parts of the picture are detected again. They reach so far
@@ -32,14 +34,14 @@ const REACH: f32 = 1.0;
 /// Fails when a model does not run.
 pub(crate) fn find(
     ocr: &Ocr,
-    picture: &Picture,
+    pyramid: &Pyramid<'_>,
     working: &Picture,
     regions: &[TextRegion],
 ) -> Result<Option<ZoneReading>, OcrError> {
     let mut search = Search {
         ocr,
-        picture,
-        scale: picture.width as f32 / working.width as f32,
+        pyramid,
+        scale: pyramid.whole().width as f32 / working.width as f32,
         sure: Vec::new(),
         found: None,
     };
@@ -86,7 +88,7 @@ fn is_in([x, y, w, h]: [f32; 4], region: &TextRegion) -> bool {
 
 struct Search<'a> {
     ocr: &'a Ocr,
-    picture: &'a Picture,
+    pyramid: &'a Pyramid<'a>,
     /// The picture's size by the working picture's.
     scale: f32,
     /// Places that are surely zones, but gave no accepted reading.
@@ -96,50 +98,59 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Reads the likeliest places of a detection.
+    /// Reads the likeliest places of a detection: those of which the network is certain as soon as they are seen, and
+    /// then the likeliest of the others.
     fn read(&mut self, regions: &[TextRegion]) -> Result<(), OcrError> {
-        let mut places = locate::row_groups(regions)
-            .iter()
-            .map(|group| {
-                let group = RowGroup {
-                    rows: group.rows.iter().map(|row| self.enlarged(row)).collect(),
-                    longest: group.longest,
-                };
-                Place::of(self.ocr, self.picture, &group)
-            })
-            .collect::<Result<Vec<Place>, OcrError>>()?;
-        places.sort_by(|a, b| b.certainty().total_cmp(&a.certainty()));
-        for place in places.into_iter().take(MAX_READ) {
-            if place.certainty() < LEAST_CERTAINTY {
+        let mut left = MAX_READ;
+        let mut others = Vec::new();
+        for group in locate::row_groups(regions) {
+            let group = RowGroup {
+                rows: group.rows.iter().map(|row| self.enlarged(row)).collect(),
+                longest: group.longest,
+            };
+            let place = Place::of(self.ocr, self.pyramid, &group)?;
+            if place.certainty() < CERTAIN || left == 0 {
+                others.push(place);
+                continue;
+            }
+            left -= 1;
+            if self.read_place(place)? {
+                return Ok(());
+            }
+        }
+        others.sort_by(|a, b| b.certainty().total_cmp(&a.certainty()));
+        for place in others.into_iter().take(left) {
+            if place.certainty() < LEAST_CERTAINTY || self.read_place(place)? {
                 break;
-            }
-            let adjusted = place.clone().adjusted(self.ocr, self.picture)?;
-            let mut zone = zone::read_valid(self.ocr, self.picture, &adjusted.rows, adjusted.pitch())?;
-            if !zone.as_ref().is_some_and(|zone| zone.mrz.accepted) && adjusted.rows != place.rows {
-                let other = zone::read_valid(self.ocr, self.picture, &place.rows, None)?;
-                zone = match (zone, other) {
-                    (Some(zone), Some(other)) => Some(zone.or_better(other)),
-                    (zone, other) => zone.or(other),
-                };
-            }
-            let place = adjusted;
-            let is_accepted = zone.as_ref().is_some_and(|zone| zone.mrz.accepted);
-            if let Some(zone) = zone {
-                let scale = self.scale;
-                let zone = zone.map(|p| Point::new(p.x / scale, p.y / scale));
-                self.found = Some(match self.found.take() {
-                    Some(found) => found.or_better(zone),
-                    None => zone,
-                });
-            }
-            if is_accepted {
-                break;
-            }
-            if place.certainty() >= SURE {
-                self.sure.push(place);
             }
         }
         Ok(())
+    }
+
+    /// Reads a place, and returns whether its zone is accepted.
+    fn read_place(&mut self, place: Place) -> Result<bool, OcrError> {
+        let adjusted = place.clone().adjusted(self.ocr, self.pyramid)?;
+        let mut zone = zone::read_valid(self.ocr, self.pyramid, &adjusted.rows, adjusted.pitch())?;
+        if !zone.as_ref().is_some_and(|zone| zone.mrz.accepted) && adjusted.rows != place.rows {
+            let other = zone::read_valid(self.ocr, self.pyramid, &place.rows, None)?;
+            zone = match (zone, other) {
+                (Some(zone), Some(other)) => Some(zone.or_better(other)),
+                (zone, other) => zone.or(other),
+            };
+        }
+        let is_accepted = zone.as_ref().is_some_and(|zone| zone.mrz.accepted);
+        if let Some(zone) = zone {
+            let scale = self.scale;
+            let zone = zone.map(|p| Point::new(p.x / scale, p.y / scale));
+            self.found = Some(match self.found.take() {
+                Some(found) => found.or_better(zone),
+                None => zone,
+            });
+        }
+        if !is_accepted && adjusted.certainty() >= SURE {
+            self.sure.push(adjusted);
+        }
+        Ok(is_accepted)
     }
 
     fn enlarged(&self, row: &Quad) -> Quad {

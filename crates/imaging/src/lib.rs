@@ -7,7 +7,7 @@
 //! request.
 //!
 //! The crate also has the picture operations that the engines share: crop, resize, rotate, mirror,
-//! perspective [`Picture::warp`], luma and integral sums, power spectra, and encoding as JPEG and PNG.
+//! perspective [`Picture::warp`], a [`Pyramid`] of reductions, luma and integral sums, power spectra, and encoding as JPEG and PNG.
 //!
 //! It never detects documents or faces, and uses no files, network or HTTP.
 
@@ -24,6 +24,7 @@ mod luma;
 mod pdf;
 mod perceptual;
 mod picture;
+mod pyramid;
 mod raster;
 pub mod spectrum;
 
@@ -37,3 +38,4 @@ pub use limits::Limits;
 pub use luma::{Integral, Luma};
 pub use perceptual::PerceptualHash;
 pub use picture::Picture;
+pub use pyramid::{Pyramid, Reducible};

@@ -3,7 +3,8 @@
 use resampling::resize_grey;
 
 use crate::geometry::{Homography, Point};
-use crate::interpolation::neighbours;
+use crate::interpolation::{columns_inside, neighbours, surrounds};
+use crate::pyramid::Reducible;
 
 /// A grey picture: one byte per pixel, row-major, 0 is black.
 #[derive(Clone, PartialEq, Eq)]
@@ -89,26 +90,24 @@ impl Luma {
     pub fn warp(&self, map: &Homography, width: u32, height: u32, outside: u8) -> Self {
         let mut picture = Self::filled(width, height, outside);
         let stride = self.width as usize;
+        let size = (self.width, self.height);
         let is_affine = map.is_affine();
-        let (right, bottom) = (self.width as f32 - 0.75, self.height as f32 - 0.75);
         for (y, row) in picture.pixels.chunks_exact_mut(width.max(1) as usize).enumerate() {
-            for (x, target) in row.iter_mut().enumerate() {
-                let at = Point::new(x as f32 + 0.5, y as f32 + 0.5);
+            let y = y as f32 + 0.5;
+            let inside = columns_inside(map, y, width, size);
+            for (x, target) in inside.clone().zip(&mut row[inside.start as usize..]) {
+                *target = self.sample_inside(map.apply_affine(Point::new(x as f32 + 0.5, y)));
+            }
+            for x in (0..inside.start).chain(inside.end..width) {
+                let at = Point::new(x as f32 + 0.5, y);
                 let at = if is_affine {
                     map.apply_affine(at)
                 } else {
                     map.apply(at)
                 };
-                // Pixels lie on all sides of most points; those need no checks for edges.
-                if at.x >= 0.75 && at.y >= 0.75 && at.x < right && at.y < bottom {
-                    let (left, top) = (at.x - 0.5, at.y - 0.5);
-                    let (x0, y0) = (left as u32, top as u32);
-                    let (fx, fy) = (left - x0 as f32, top - y0 as f32);
-                    let from = y0 as usize * stride + x0 as usize;
-                    let (upper, lower) = (&self.pixels[from..][..2], &self.pixels[from + stride..][..2]);
-                    let [a, b, c, d] = [upper[0], upper[1], lower[0], lower[1]].map(f32::from);
-                    let (top, bottom) = (a + (b - a) * fx, c + (d - c) * fx);
-                    *target = (top + (bottom - top) * fy + 0.5) as u8;
+                let target = &mut row[x as usize];
+                if surrounds(size, at) {
+                    *target = self.sample_inside(at);
                     continue;
                 }
                 let Some(([x0, x1], [y0, y1], fx, fy)) = neighbours(at, self.width, self.height) else {
@@ -121,6 +120,20 @@ impl Luma {
             }
         }
         picture
+    }
+
+    /// The grey at a point that this picture [surrounds].
+    #[inline]
+    fn sample_inside(&self, at: Point) -> u8 {
+        let stride = self.width as usize;
+        let (left, top) = (at.x - 0.5, at.y - 0.5);
+        let (x0, y0) = (left as u32, top as u32);
+        let (fx, fy) = (left - x0 as f32, top - y0 as f32);
+        let from = y0 as usize * stride + x0 as usize;
+        let (upper, lower) = (&self.pixels[from..][..2], &self.pixels[from + stride..][..2]);
+        let [a, b, c, d] = [upper[0], upper[1], lower[0], lower[1]].map(f32::from);
+        let (top, bottom) = (a + (b - a) * fx, c + (d - c) * fx);
+        (top + (bottom - top) * fy + 0.5) as u8
     }
 
     /// The integral sums, which give the mean of any rectangle in four look-ups.
@@ -138,6 +151,28 @@ impl Luma {
             width: self.width,
             height: self.height,
             sums,
+        }
+    }
+}
+
+impl Reducible for Luma {
+    fn size(&self) -> (u32, u32) {
+        (self.width, self.height)
+    }
+
+    fn halved(&self) -> Self {
+        let mut pixels = Vec::with_capacity(self.pixels.len() / 4);
+        for rows in self.pixels.chunks_exact(2 * self.width as usize) {
+            let (upper, lower) = rows.split_at(rows.len() / 2);
+            let pairs = upper.as_chunks::<2>().0.iter().zip(lower.as_chunks::<2>().0);
+            pixels.extend(pairs.map(|([a, b], [c, d])| {
+                ((u16::from(*a) + u16::from(*b) + u16::from(*c) + u16::from(*d) + 2) / 4) as u8
+            }));
+        }
+        Self {
+            width: self.width / 2,
+            height: self.height / 2,
+            pixels,
         }
     }
 }

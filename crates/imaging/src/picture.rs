@@ -3,8 +3,9 @@
 use resampling::{Part, resize_rgb};
 
 use crate::geometry::{Homography, Point};
-use crate::interpolation::neighbours;
+use crate::interpolation::{columns_inside, neighbours, surrounds};
 use crate::luma::Luma;
+use crate::pyramid::Reducible;
 
 /// An upright picture: 8-bit sRGB, row-major, three bytes per pixel, no padding.
 ///
@@ -188,7 +189,7 @@ impl Picture {
             .enumerate()
         {
             let y = y as f32 + 0.5;
-            let inside = self.inside_of_row(map, y, width);
+            let inside = columns_inside(map, y, width, (self.width, self.height));
             if !inside.is_empty() {
                 self.warp_row_inside(map, y, inside.clone(), row);
             }
@@ -200,6 +201,10 @@ impl Picture {
                 } else {
                     map.apply(at)
                 };
+                if surrounds((self.width, self.height), at) {
+                    self.sample_inside(at, target);
+                    continue;
+                }
                 let Some(([x0, x1], [y0, y1], fx, fy)) = neighbours(at, self.width, self.height) else {
                     continue;
                 };
@@ -218,75 +223,35 @@ impl Picture {
         picture
     }
 
-    /// Columns of a [warped](Picture::warp) row at `y` that come from places with pixels of this picture on all sides.
-    /// It may leave out some at the ends. Empty if the map is not affine.
-    fn inside_of_row(&self, map: &Homography, y: f32, width: u32) -> std::ops::Range<u32> {
-        if !map.is_affine() || width == 0 {
-            return 0..0;
-        }
-        let [from, to] = [0.5, width as f32 - 0.5].map(|x| map.apply_affine(Point::new(x, y)));
-        // The range of columns, as shares of the way from first to last, in which a coordinate is inside.
-        let shares = |from: f32, to: f32, length: u32| {
-            let (low, high) = (1.0 - from, length as f32 - 1.0 - from);
-            let way = to - from;
-            if way.abs() < 1e-3 {
-                // The coordinate hardly changes, so its value at the end decides.
-                return match low < way.min(0.0) && way.max(0.0) < high {
-                    true => (0.0, 1.0),
-                    false => (1.0, 0.0),
-                };
-            }
-            let (a, b) = (low / way, high / way);
-            (a.min(b), a.max(b))
-        };
-        let (across, down) = (
-            shares(from.x, to.x, self.width),
-            shares(from.y, to.y, self.height),
-        );
-        let (first, last) = (across.0.max(down.0).max(0.0), across.1.min(down.1).min(1.0));
-        let columns = (width - 1) as f32;
-        // `as` saturates, and converts NaN to 0.
-        let (start, end) = (
-            (first * columns).ceil() as u32,
-            (last * columns).floor() as u32 + 1,
-        );
-        let surrounded = |column: u32| self.surrounds(map.apply_affine(Point::new(column as f32 + 0.5, y)));
-        // Rounding can move an end outside.
-        match start < end && end <= width && surrounded(start) && surrounded(end - 1) {
-            true => start..end,
-            false => 0..0,
-        }
-    }
-
-    /// Whether pixels lie on all sides of a point.
-    fn surrounds(&self, at: Point) -> bool {
-        (0.75..self.width as f32 - 0.75).contains(&at.x) && (0.75..self.height as f32 - 0.75).contains(&at.y)
-    }
-
-    /// Computes what [`Picture::warp`] does for columns whose places this picture [surrounds](Self::surrounds), without
+    /// Computes what [`Picture::warp`] does for columns whose places this picture [surrounds], without
     /// checking for edges. `map` is affine.
     fn warp_row_inside(&self, map: &Homography, y: f32, columns: std::ops::Range<u32>, row: &mut [u8]) {
-        let stride = self.width as usize * 3;
         let targets = row.as_chunks_mut::<3>().0.iter_mut().skip(columns.start as usize);
         for (x, target) in columns.zip(targets) {
-            let at = map.apply_affine(Point::new(x as f32 + 0.5, y));
-            let (left, top) = (at.x - 0.5, at.y - 0.5);
-            let (x0, y0) = (left as u32, top as u32);
-            let (fx, fy) = (left - x0 as f32, top - y0 as f32);
-            let from = y0 as usize * stride + x0 as usize * 3;
-            let (upper, lower) = (&self.pixels[from..][..6], &self.pixels[from + stride..][..6]);
-            for channel in 0..3 {
-                let [a, b, c, d] = [
-                    upper[channel],
-                    upper[channel + 3],
-                    lower[channel],
-                    lower[channel + 3],
-                ]
-                .map(f32::from);
-                let top = a + (b - a) * fx;
-                let bottom = c + (d - c) * fx;
-                target[channel] = (top + (bottom - top) * fy + 0.5) as u8;
-            }
+            self.sample_inside(map.apply_affine(Point::new(x as f32 + 0.5, y)), target);
+        }
+    }
+
+    /// The colour at a point that this picture [surrounds].
+    #[inline]
+    fn sample_inside(&self, at: Point, target: &mut [u8]) {
+        let stride = self.width as usize * 3;
+        let (left, top) = (at.x - 0.5, at.y - 0.5);
+        let (x0, y0) = (left as u32, top as u32);
+        let (fx, fy) = (left - x0 as f32, top - y0 as f32);
+        let from = y0 as usize * stride + x0 as usize * 3;
+        let (upper, lower) = (&self.pixels[from..][..6], &self.pixels[from + stride..][..6]);
+        for (channel, target) in target.iter_mut().enumerate().take(3) {
+            let [a, b, c, d] = [
+                upper[channel],
+                upper[channel + 3],
+                lower[channel],
+                lower[channel + 3],
+            ]
+            .map(f32::from);
+            let top = a + (b - a) * fx;
+            let bottom = c + (d - c) * fx;
+            *target = (top + (bottom - top) * fy + 0.5) as u8;
         }
     }
 
@@ -333,6 +298,32 @@ impl Picture {
 /// The number of bytes of an RGB picture, or `None` if it overflows.
 pub(crate) fn byte_len(width: u32, height: u32) -> Option<usize> {
     (width as usize).checked_mul(height as usize)?.checked_mul(3)
+}
+
+impl Reducible for Picture {
+    fn size(&self) -> (u32, u32) {
+        (self.width, self.height)
+    }
+
+    fn halved(&self) -> Self {
+        let (width, height) = (self.width / 2, self.height / 2);
+        let mut pixels = Vec::with_capacity(width as usize * height as usize * 3);
+        for rows in self.pixels.chunks_exact(2 * 3 * self.width as usize) {
+            let (upper, lower) = rows.split_at(rows.len() / 2);
+            for (a, b) in upper.as_chunks::<6>().0.iter().zip(lower.as_chunks::<6>().0) {
+                let mean = |c: usize| {
+                    ((u16::from(a[c]) + u16::from(a[c + 3]) + u16::from(b[c]) + u16::from(b[c + 3]) + 2) / 4)
+                        as u8
+                };
+                pixels.extend([mean(0), mean(1), mean(2)]);
+            }
+        }
+        Self {
+            width,
+            height,
+            pixels,
+        }
+    }
 }
 
 #[cfg(test)]

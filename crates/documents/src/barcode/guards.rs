@@ -238,6 +238,28 @@ pub(super) fn find(luma: &Luma) -> Guards {
     }
 }
 
+/// Whether any row of a picture crosses a start or stop pattern, in either direction and colour. The rows need not be
+/// neighbours.
+pub(super) fn crosses_pattern(rows: &Luma) -> bool {
+    let width = rows.width as f32;
+    (0..rows.height).any(|y| {
+        let row = Luma {
+            width: rows.width,
+            height: 1,
+            pixels: rows.row(y).to_vec(),
+        };
+        let line = line(&row, &row.integral(), 0);
+        let inverted = line.inverted();
+        [line.reversed(width), inverted.reversed(width), line, inverted]
+            .into_iter()
+            .any(|line| {
+                let line = [line];
+                !find_pattern(&line, &START, |edges| edges[0]).is_empty()
+                    || !find_pattern(&line, &STOP, |edges| edges[9]).is_empty()
+            })
+    })
+}
+
 /// Finds the symbols in a picture that is so blurred that single modules have lost most of their contrast.
 ///
 /// The lines are averaged over their neighbours and then sharpened. Only edges are taken from the result.
@@ -245,7 +267,7 @@ pub(super) fn find_blurred(luma: &Luma) -> Guards {
     find(&sharpened(luma))
 }
 
-/// The picture sharpened across its stripes. Van Cittert's iteration inverts a Gaussian blur; its limited
+/// The picture with those lines that are searched sharpened across its stripes. Van Cittert's iteration inverts a Gaussian blur; its limited
 /// number of steps limits how much it amplifies noise.
 fn sharpened(luma: &Luma) -> Luma {
     const STEPS: usize = 12;
@@ -273,7 +295,7 @@ fn sharpened(luma: &Luma) -> Luma {
     }
     let integral = luma.integral();
     let mut sharp = luma.clone();
-    for y in 0..luma.height {
+    for y in searched_lines(luma) {
         let (top, bottom) = (y.saturating_sub(NEIGHBOURS), y + NEIGHBOURS + 1);
         let averaged: Vec<f32> = (0..luma.width)
             .map(|x| integral.mean(x, top, x + 1, bottom))
@@ -333,11 +355,13 @@ impl Line {
 /// The edges of evenly spaced lines. Each pixel is compared with the mean of its neighbourhood.
 fn edges(luma: &Luma) -> Vec<Line> {
     let integral = luma.integral();
+    searched_lines(luma).map(|y| line(luma, &integral, y)).collect()
+}
+
+/// The lines that are searched for patterns.
+fn searched_lines(luma: &Luma) -> impl Iterator<Item = u32> + use<> {
     let step = luma.height.div_ceil(MAX_LINES).max(1);
-    (0..luma.height)
-        .step_by(step as usize)
-        .map(|y| line(luma, &integral, y))
-        .collect()
+    (0..luma.height).step_by(step as usize)
 }
 
 fn line(luma: &Luma, integral: &Integral, y: u32) -> Line {

@@ -3,7 +3,7 @@
 
 use std::f32::consts::FRAC_PI_2;
 
-use imaging::{Homography, Luma, Point};
+use imaging::{Homography, Luma, Point, Pyramid};
 
 /// Longest side, in pixels, of the reduced picture in which regions are searched.
 const WORKING_SIDE: u32 = 1280;
@@ -65,38 +65,38 @@ impl Region {
     }
 
     /// The region turned so that its stripes are upright, and the map from there to the picture.
-    pub(super) fn upright(&self, luma: &Luma) -> (Luma, Homography) {
-        let scale = self.upright_scale();
+    pub(super) fn upright(&self, pyramid: &Pyramid<'_, Luma>) -> (Luma, Homography) {
         let (width, height) = self.upright_size();
-        if scale < 1.0 {
-            // The picture is reduced by averaging first, because sampling single pixels would alias fine
-            // stripes.
-            let side = |length: u32| (length as f32 * scale).round().max(1.0) as u32;
-            let small = luma.resized(side(luma.width), side(luma.height));
-            let exact = [0, 1].map(|axis| match axis {
-                0 => f64::from(small.width) / f64::from(luma.width),
-                _ => f64::from(small.height) / f64::from(luma.height),
-            });
-            let centre = Point::new(self.centre.x * exact[0] as f32, self.centre.y * exact[1] as f32);
-            let turn = Homography::rotation(self.angle.into(), centre, width, height);
-            let enlarge = Homography([
-                [1.0 / exact[0], 0.0, 0.0],
-                [0.0, 1.0 / exact[1], 0.0],
-                [0.0, 0.0, 1.0],
-            ]);
-            return (small.warp(&turn, width, height, 255), turn.then(&enlarge));
-        }
-        let shrink = f64::from(1.0 / scale);
-        let shrink = Homography([[shrink, 0.0, 0.0], [0.0, shrink, 0.0], [0.0, 0.0, 1.0]]);
-        let turn = Homography::rotation(
-            self.angle.into(),
-            self.centre,
-            (width as f32 / scale) as u32,
-            (height as f32 / scale) as u32,
-        );
-        let map = shrink.then(&turn);
-        (luma.warp(&map, width, height, 255), map)
+        let map = self.upright_to_picture(width, height);
+        // Sampling single pixels of a larger picture would alias fine stripes.
+        let (luma, by) = pyramid.reduced(1.0 / self.upright_scale());
+        (luma.warp(&map.then(&scaling(1.0 / by)), width, height, 255), map)
     }
+
+    /// Lines across the upright region, evenly spaced, as the rows of a picture.
+    pub(super) fn lines(&self, pyramid: &Pyramid<'_, Luma>, count: u32) -> Luma {
+        let (width, height) = self.upright_size();
+        let count = count.min(height);
+        let step = f64::from(height) / f64::from(count);
+        let rows = Homography([[1.0, 0.0, 0.0], [0.0, step, 0.0], [0.0, 0.0, 1.0]]);
+        let map = rows.then(&self.upright_to_picture(width, height));
+        let (luma, by) = pyramid.reduced(1.0 / self.upright_scale());
+        luma.warp(&map.then(&scaling(1.0 / by)), width, count, 255)
+    }
+
+    /// The map from the upright region, which is `width` × `height`, to the picture.
+    fn upright_to_picture(&self, width: u32, height: u32) -> Homography {
+        let scale = self.upright_scale();
+        let size = [width, height].map(|length| (length as f32 / scale) as u32);
+        let turn = Homography::rotation(self.angle.into(), self.centre, size[0], size[1]);
+        scaling(1.0 / scale).then(&turn)
+    }
+}
+
+/// The map that multiplies coordinates by a factor.
+fn scaling(factor: f32) -> Homography {
+    let factor = f64::from(factor);
+    Homography([[factor, 0.0, 0.0], [0.0, factor, 0.0], [0.0, 0.0, 1.0]])
 }
 
 /// Sums of products of gradients, which give the strength and the direction of edges.
@@ -131,11 +131,13 @@ impl Tensor {
 }
 
 /// Finds the regions of a picture that may contain a barcode; the most likely come first.
-pub(super) fn find(luma: &Luma) -> Vec<Region> {
+pub(super) fn find(pyramid: &Pyramid<'_, Luma>) -> Vec<Region> {
+    let luma = pyramid.whole();
     let longest = luma.width.max(luma.height);
     let scale = (WORKING_SIDE as f32 / longest as f32).min(1.0);
     let side = |length: u32| (length as f32 * scale).round().max(1.0) as u32;
-    let working = luma.resized(side(luma.width), side(luma.height));
+    let (near, _) = pyramid.reduced(1.0 / scale);
+    let working = near.resized(side(luma.width), side(luma.height));
     let (columns, rows) = (working.width as usize / TILE, working.height as usize / TILE);
     if columns == 0 || rows == 0 {
         return Vec::new();

@@ -1,6 +1,6 @@
 //! Recognition of one line: the line is cut out, straightened, scaled to a height of 48 pixels, and read.
 
-use imaging::{Homography, Picture};
+use imaging::{Picture, Pyramid};
 use inference::Input;
 
 use super::ctc::{self, Emissions};
@@ -14,8 +14,6 @@ const MAX_WIDTH: u32 = 1600;
 const WIDTH_STEP: u32 = 16;
 /// From this mean probability of its characters on, the fast recogniser's reading counts.
 const CERTAIN: f32 = 0.95;
-/// Large print is sampled at up to this multiple of the recogniser's height, and then averaged.
-const MAX_SUPERSAMPLING: f32 = 4.0;
 
 /// How the pixels of a line are prepared for the recogniser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,12 +47,12 @@ impl Ocr {
     /// Fails when the model does not run, or its output does not fit the alphabet.
     pub fn recognise(
         &self,
-        picture: &Picture,
+        pyramid: &Pyramid<'_>,
         quad: &Quad,
         view: View,
         squeeze: f32,
     ) -> Result<RecognisedText, OcrError> {
-        self.read_line(&self.full, &Line::cut_out(picture, quad, view, squeeze))
+        self.read_line(&self.full, &Line::cut_out(pyramid, quad, view, squeeze))
     }
 
     /// Does the same for text outside a zone, in a fifth of the time where the fast recogniser is certain. Other lines are
@@ -64,11 +62,11 @@ impl Ocr {
     /// Fails when a model does not run, or its output does not fit the alphabet.
     pub fn recognise_fast(
         &self,
-        picture: &Picture,
+        pyramid: &Pyramid<'_>,
         quad: &Quad,
         squeeze: f32,
     ) -> Result<RecognisedText, OcrError> {
-        let line = Line::cut_out(picture, quad, View::Colour, squeeze);
+        let line = Line::cut_out(pyramid, quad, View::Colour, squeeze);
         let fast = self.read_line(&self.fast, &line)?;
         if fast.confidence >= CERTAIN {
             return Ok(fast);
@@ -100,11 +98,11 @@ struct Line {
 }
 
 impl Line {
-    fn cut_out(picture: &Picture, quad: &Quad, view: View, squeeze: f32) -> Self {
+    fn cut_out(pyramid: &Pyramid<'_>, quad: &Quad, view: View, squeeze: f32) -> Self {
         let width = (HEIGHT as f32 * quad.aspect() * squeeze).clamp(WIDTH_STEP as f32, MAX_WIDTH as f32);
         let width = (width as u32).div_ceil(WIDTH_STEP) * WIDTH_STEP;
         let line = cut_out(
-            picture,
+            pyramid,
             quad,
             view,
             Size {
@@ -173,19 +171,17 @@ pub(super) struct Size {
 }
 
 /// The line cut out upright.
-pub(super) fn cut_out(picture: &Picture, quad: &Quad, view: View, Size { width, height }: Size) -> Picture {
-    let oversize = (quad.height() / height as f32)
-        .clamp(1.0, MAX_SUPERSAMPLING)
-        .round() as u32;
-    let (w, h) = (width * oversize, height * oversize);
-    // A quad without area has no homography, so its line is grey.
+pub(super) fn cut_out(
+    pyramid: &Pyramid<'_>,
+    quad: &Quad,
+    view: View,
+    Size { width, height }: Size,
+) -> Picture {
+    // A quad without area has no pixels, so its line is grey.
     let grey = [127; 3];
-    let mut line = Homography::from_rectangle(w, h, quad.0)
-        .map_or_else(
-            || Picture::filled(w, h, grey),
-            |map| picture.warp(&map, w, h, grey),
-        )
-        .resized(width, height);
+    let mut line = pyramid
+        .cut_out(quad.0, (width, height), grey)
+        .unwrap_or_else(|| Picture::filled(width, height, grey));
     if view != View::Colour {
         for pixel in line.pixels.chunks_exact_mut(3) {
             let brightest = pixel.iter().copied().max().unwrap_or(0);
@@ -232,7 +228,7 @@ mod tests {
             Quad::around(Point::new(20.0, 15.0), Point::new(1.0, 0.0), 20.0, 10.0),
         ] {
             for view in [View::Colour, View::Ink, View::SoftInk] {
-                let line = cut_out(&picture, &quad, view, SIZE);
+                let line = cut_out(&Pyramid::of(&picture), &quad, view, SIZE);
                 assert_eq!((line.width, line.height), (32, HEIGHT));
             }
         }
@@ -242,9 +238,12 @@ mod tests {
     fn ink_fades_colours() {
         let picture = Picture::filled(40, 30, [250, 10, 10]);
         let quad = Quad::around(Point::new(20.0, 15.0), Point::new(1.0, 0.0), 20.0, 10.0);
-        assert_eq!(cut_out(&picture, &quad, View::Ink, SIZE).pixel(16, 24), [250; 3]);
         assert_eq!(
-            cut_out(&picture, &quad, View::Colour, SIZE).pixel(16, 24),
+            cut_out(&Pyramid::of(&picture), &quad, View::Ink, SIZE).pixel(16, 24),
+            [250; 3]
+        );
+        assert_eq!(
+            cut_out(&Pyramid::of(&picture), &quad, View::Colour, SIZE).pixel(16, 24),
             [250, 10, 10]
         );
     }

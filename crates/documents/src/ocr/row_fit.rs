@@ -4,7 +4,7 @@
 //! The middle of a row is found along its length, and the perspective from how rows converge. The
 //! height of single characters does not show it, because fillers are lower than letters. This module never reads a character.
 
-use imaging::{Homography, Picture, Point};
+use imaging::{Homography, Point, Pyramid};
 
 use super::Quad;
 use super::recognise::{Size, View, cut_out};
@@ -52,8 +52,8 @@ struct Fit {
 }
 
 /// The rows' quads, fitted to their print where it can be found. `rows` are neighbours, top to bottom.
-pub(crate) fn fitted_rows(picture: &Picture, rows: &[Quad]) -> Vec<Quad> {
-    let fits: Vec<Option<Fit>> = rows.iter().map(|row| fit(picture, row)).collect();
+pub(crate) fn fitted_rows(pyramid: &Pyramid<'_>, rows: &[Quad]) -> Vec<Quad> {
+    let fits: Vec<Option<Fit>> = rows.iter().map(|row| fit(pyramid, row)).collect();
     let convergence = convergence(&fits);
     rows.iter()
         .zip(&fits)
@@ -65,14 +65,14 @@ pub(crate) fn fitted_rows(picture: &Picture, rows: &[Quad]) -> Vec<Quad> {
         .collect()
 }
 
-fn fit(picture: &Picture, row: &Quad) -> Option<Fit> {
+fn fit(pyramid: &Pyramid<'_>, row: &Quad) -> Option<Fit> {
     let strip = heightened(row, STRIP);
     let width = (HEIGHT as f32 * strip.aspect()).clamp(MIN_WIDTH, MAX_WIDTH) as u32;
     let size = Size {
         width,
         height: HEIGHT,
     };
-    let cut = cut_out(picture, &strip, View::Colour, size).luma();
+    let cut = cut_out(pyramid, &strip, View::Colour, size).luma();
     let parts: Vec<(f32, Band)> = (0..PARTS)
         .filter_map(|part| {
             let columns = part * width as usize / PARTS..(part + 1) * width as usize / PARTS;
@@ -252,6 +252,8 @@ fn theil_sen(points: &[(f32, f32)]) -> Option<(f32, f32)> {
 
 #[cfg(test)]
 mod tests {
+    use imaging::Picture;
+
     use super::*;
 
     /// Two rows of strokes whose corners lie at `corners`, on paper. The rows take up a fifth of the height each.
@@ -300,7 +302,7 @@ mod tests {
                 let height = quad.0[0].distance(quad.0[3]).max(quad.0[1].distance(quad.0[2]));
                 Quad::around(quad.centre(), quad.along(), quad.length(), 2.1 * height)
             });
-            for (fitted, truth) in fitted_rows(&picture, &loose).iter().zip(&truth) {
+            for (fitted, truth) in fitted_rows(&Pyramid::of(&picture), &loose).iter().zip(&truth) {
                 let wanted = heightened(truth, FITTED_HEIGHT);
                 for (p, q) in fitted.0.iter().zip(&wanted.0) {
                     assert!(near(*p, *q), "{fitted:?} {wanted:?}");
@@ -318,8 +320,8 @@ mod tests {
             Quad::around(Point::new(-900.0, 1e9), Point::new(0.6, 0.8), 1e9, 3.0),
             Quad([point; 4]),
         ] {
-            assert_eq!(fitted_rows(&picture, &[quad]), [quad]);
+            assert_eq!(fitted_rows(&Pyramid::of(&picture), &[quad]), [quad]);
         }
-        assert!(fitted_rows(&picture, &[]).is_empty());
+        assert!(fitted_rows(&Pyramid::of(&picture), &[]).is_empty());
     }
 }

@@ -3,7 +3,7 @@
 //! The network is trained on rendered lines (`training/mrz`). Where a character is covered or blurred away, it spreads
 //! its probability over the characters that may stand there. This module never decides what is printed.
 
-use imaging::Picture;
+use imaging::Pyramid;
 use inference::{Input, ModelName};
 
 use super::ctc::{Emissions, SYMBOL_COUNT};
@@ -35,7 +35,7 @@ impl Ocr {
     /// Fails when the model does not run, or its output does not fit the symbols.
     pub fn recognise_zone(
         &self,
-        picture: &Picture,
+        pyramid: &Pyramid<'_>,
         quad: &Quad,
         view: View,
         pitch: Option<f32>,
@@ -49,7 +49,7 @@ impl Ocr {
             width: (width as u32).div_ceil(WIDTH_STEP) * WIDTH_STEP,
             height: HEIGHT,
         };
-        let line = cut_out(picture, quad, view, size);
+        let line = cut_out(pyramid, quad, view, size);
         let grey: Vec<f32> = line.pixels.chunks_exact(3).map(luminance).collect();
         let shape = [1, 1, HEIGHT as usize, line.width as usize];
         let output = self.models.run(
