@@ -12,7 +12,7 @@
 
 use std::cell::OnceCell;
 
-use imaging::{Picture, Point};
+use imaging::{Point, Pyramid};
 
 use crate::confirmation;
 use crate::locate::{Line, mrz_likeness};
@@ -42,20 +42,21 @@ const CLARITY: f64 = 6.0;
 /// Runs of rows with a lower mean log-likelihood per row are no zone. This and the next limit were chosen with
 /// the general recogniser.
 const UNLIKELY: f64 = -40.0;
-/// Runs whose mean log-likelihood is within this of the likeliest run's are tried, too.
+/// Runs whose mean log-likelihood is within this of the likeliest run's are tried, too; less if a run is proven already.
 const NEARLY: f64 = 6.0;
+const NEARLY_AS_PROVEN: f64 = 3.0;
 
 /// Reads a zone from its rows, top to bottom. `rows` may include rows outside the zone. Returns `None` if no
 /// run of rows forms a zone.
 ///
 /// # Errors
 /// Fails when a model does not run.
-pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: &[Quad]) -> Result<Option<ZoneReading>, OcrError> {
-    let rows = fitted_rows(picture, rows);
-    let (mut best, rows) = read_with_own(ocr, picture, rows, None)?;
+pub(crate) fn read(ocr: &Ocr, pyramid: &Pyramid<'_>, rows: &[Quad]) -> Result<Option<ZoneReading>, OcrError> {
+    let rows = fitted_rows(pyramid, rows);
+    let (mut best, rows) = read_with_own(ocr, pyramid, rows, None)?;
     if !is_valid(&best) && !rows.is_empty() {
         let mut again: Vec<ReadRow> = rows.iter().map(|row| ReadRow::new(row.quad, None)).collect();
-        let general = read_in_views(ocr, picture, &mut again, Recogniser::General)?;
+        let general = read_in_views(ocr, pyramid, &mut again, Recogniser::General)?;
         if is_valid(&general) || best.is_none() {
             best = general;
         }
@@ -70,11 +71,11 @@ pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: &[Quad]) -> Result<Option
 /// Fails when a model does not run.
 pub(crate) fn read_valid(
     ocr: &Ocr,
-    picture: &Picture,
+    pyramid: &Pyramid<'_>,
     rows: &[Quad],
     pitch: Option<f32>,
 ) -> Result<Option<ZoneReading>, OcrError> {
-    let (best, rows) = read_with_own(ocr, picture, rows.to_vec(), pitch)?;
+    let (best, rows) = read_with_own(ocr, pyramid, rows.to_vec(), pitch)?;
     let best = best.filter(|best| best.mrz.valid);
     Ok(best.map(|best| ZoneReading::of(best, &rows)))
 }
@@ -86,7 +87,7 @@ fn is_valid(best: &Option<Candidate>) -> bool {
 /// Reads rows with our own network only.
 fn read_with_own(
     ocr: &Ocr,
-    picture: &Picture,
+    pyramid: &Pyramid<'_>,
     rows: Vec<Quad>,
     pitch: Option<f32>,
 ) -> Result<(Option<Candidate>, Vec<ReadRow>), OcrError> {
@@ -94,12 +95,12 @@ fn read_with_own(
     if rows.is_empty() {
         return Ok((None, rows));
     }
-    let mut best = read_in_views(ocr, picture, &mut rows, Recogniser::Zone)?;
+    let mut best = read_in_views(ocr, pyramid, &mut rows, Recogniser::Zone)?;
     if !is_valid(&best) {
         // The detector may have missed a row, so read where one should be.
-        let found = add_neighbours(ocr, picture, &mut rows)?;
+        let found = add_neighbours(ocr, pyramid, &mut rows)?;
         if found {
-            best = better(best, read_in_views(ocr, picture, &mut rows, Recogniser::Zone)?);
+            best = better(best, read_in_views(ocr, pyramid, &mut rows, Recogniser::Zone)?);
         }
     }
     Ok((best, rows))
@@ -308,11 +309,11 @@ struct Candidate {
 impl Candidate {
     /// Ranks by acceptance, then validity, then likelihood.
     fn rank(&self) -> (bool, bool, f64) {
-        (
-            self.mrz.accepted && self.is_proof(),
-            self.mrz.valid,
-            self.log_likelihood,
-        )
+        (self.is_proven(), self.mrz.valid, self.log_likelihood)
+    }
+
+    fn is_proven(&self) -> bool {
+        self.mrz.accepted && self.is_proof()
     }
 
     /// Whether the attempt can prove its reading. With a misfit, a character may be missing, and another one
@@ -346,7 +347,7 @@ fn better(a: Option<Candidate>, b: Option<Candidate>) -> Option<Candidate> {
 
 fn read_in_views(
     ocr: &Ocr,
-    picture: &Picture,
+    pyramid: &Pyramid<'_>,
     rows: &mut [ReadRow],
     recogniser: Recogniser,
 ) -> Result<Option<Candidate>, OcrError> {
@@ -354,13 +355,13 @@ fn read_in_views(
     for (nth, view) in VIEWS.into_iter().enumerate() {
         for row in rows.iter_mut().filter(|row| row.views.len() <= nth) {
             row.views.push(ReadView::new(match recogniser {
-                Recogniser::Zone => ocr.recognise_zone(picture, &row.quad, view, row.pitch)?,
-                Recogniser::General => ocr.recognise(picture, &row.quad, view, SQUEEZE)?.emissions,
+                Recogniser::Zone => ocr.recognise_zone(pyramid, &row.quad, view, row.pitch)?,
+                Recogniser::General => ocr.recognise(pyramid, &row.quad, view, SQUEEZE)?.emissions,
             }));
         }
         best = better(best, decode(rows, recogniser));
         let is_enough = |best: &Candidate| match recogniser {
-            Recogniser::Zone => best.mrz.accepted && best.is_proof(),
+            Recogniser::Zone => best.is_proven(),
             Recogniser::General => best.mrz.valid,
         };
         if best.as_ref().is_some_and(is_enough) {
@@ -386,7 +387,9 @@ fn decode(rows: &[ReadRow], recogniser: Recogniser) -> Option<Candidate> {
     let likeliest = runs.first()?.0;
     let mut best = None;
     for (log_likelihood, run, length) in runs {
-        if log_likelihood < UNLIKELY || log_likelihood < likeliest - NEARLY {
+        let is_proven = best.as_ref().is_some_and(Candidate::is_proven);
+        let nearly = if is_proven { NEARLY_AS_PROVEN } else { NEARLY };
+        if log_likelihood < UNLIKELY || log_likelihood < likeliest - nearly {
             break;
         }
         let Some(lines) = run
@@ -440,7 +443,7 @@ fn to_cell((cell, &seen): (&Cell, &f32), recogniser: Recogniser) -> mrz::Cell {
 }
 
 /// Reads above the first row and below the last, and adds a row where the text looks like the zone's.
-fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Result<bool, OcrError> {
+fn add_neighbours(ocr: &Ocr, pyramid: &Pyramid<'_>, rows: &mut Vec<ReadRow>) -> Result<bool, OcrError> {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return Ok(false);
     };
@@ -463,7 +466,7 @@ fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Resu
     let mut found = false;
     let read_row_at = |quad: Quad| -> Result<Option<ReadRow>, OcrError> {
         let run = ocr
-            .recognise_zone(picture, &quad, View::Colour, pitch)?
+            .recognise_zone(pyramid, &quad, View::Colour, pitch)?
             .regular_run();
         let is_row = run.is_some_and(|run| run.certainty >= MIN_CERTAINTY);
         Ok(is_row.then(|| ReadRow::new(quad, pitch)))

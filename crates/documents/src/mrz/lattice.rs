@@ -252,6 +252,29 @@ pub(super) fn search(
         .collect()
 }
 
+/// No string of any layout has a better score. It is computed at once, unlike [`search`], and shows that
+/// lines whose cells could be anything are no zone.
+pub(super) fn best_score(lines: &[Vec<Candidates>]) -> f32 {
+    let skipped = |cell: &Candidates| {
+        if is_likely_filler(cell) {
+            -NEXT_FILLER
+        } else {
+            -UNSUPPORTED_COST
+        }
+    };
+    let likeliest = |cell: &Candidates| cell.first().map_or(f32::NEG_INFINITY, |&(_, p)| p);
+    lines
+        .iter()
+        .flatten()
+        .map(|cell| likeliest(cell).max(skipped(cell)))
+        .sum()
+}
+
+/// Whether a cell may be skipped as one of a run of fillers.
+fn is_likely_filler(cell: &Candidates) -> bool {
+    likelihood(cell, '<') > -1.5
+}
+
 struct Search {
     /// The line's number of cells differs from its number of positions, so cells must be skipped or positions
     /// filled.
@@ -309,7 +332,7 @@ impl Search {
     /// Skips cells at the same position.
     fn skip(&self, layer: &mut Layer, cells: &[Candidates]) {
         for (used, cell) in cells.iter().enumerate() {
-            let filler = likelihood(cell, '<') > -1.5;
+            let filler = is_likely_filler(cell);
             for sums in 0..SUMS {
                 for path in layer.states[used * SUMS + sums].clone() {
                     let run = filler && path.fillers > 0;
@@ -358,7 +381,7 @@ impl Search {
         // The position may be a filler that recognition missed in a run of fillers or after the last cell.
         let beyond = used == cells.len();
         if position.class.allows('<')
-            && (path.fillers > 0 || cells.get(used).is_some_and(|c| likelihood(c, '<') > -1.5) || beyond)
+            && (path.fillers > 0 || cells.get(used).is_some_and(is_likely_filler) || beyond)
         {
             let cost = match (path.in_filler_gap, beyond) {
                 _ if !self.miscounted => UNSUPPORTED_COST,

@@ -6,7 +6,7 @@
 use jiff::civil::Date;
 
 use super::cells::Line;
-use super::lattice::{CandidateString, Candidates, PATHS_PER_STATE, search};
+use super::lattice::{CandidateString, Candidates, PATHS_PER_STATE, best_score, search};
 use super::layout::Layout;
 use super::parse::{read, today};
 use crate::reading::{MrzFormat, MrzReading, MrzWarning};
@@ -57,7 +57,12 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
     let mut valid: Vec<ScoredReading> = Vec::new();
     let mut left_out: Vec<f32> = Vec::new();
     let mut printed: Option<ScoredReading> = None;
-    for layout in layouts(&lines) {
+    let layouts = layouts(&lines);
+    let most = layouts.iter().map(|layout| layout.lines * layout.width).max()?;
+    if best_score(&lines) < NO_ZONE * most as f32 {
+        return None;
+    }
+    for layout in layouts {
         for rest in long_numbers(layout, &lines) {
             let found = search(layout, rest, &lines, true);
             if found.len() == PATHS_PER_STATE {

@@ -223,8 +223,46 @@ fn other_text_is_no_zone() {
     }
 }
 
+#[test]
+fn cells_that_may_be_anything_are_no_zone() {
+    let anything = || Cell {
+        candidates: "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789<"
+            .chars()
+            .map(|c| (c, (1.0_f32 / 37.0).ln()))
+            .collect(),
+        ..Cell::default()
+    };
+    for (lines, width) in [(2, 44), (2, 36), (3, 30)] {
+        let lines = vec![(0..width).map(|_| anything()).collect::<Line>(); lines];
+        assert_eq!(repair(&lines), None, "{width}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_string_has_a_better_score_than_the_best(
+        which in 0usize..ALL.len(),
+        lost in 0usize..30,
+        damage in proptest::collection::vec((0usize..3, 0usize..44, "[A-Z0-9<]", 0.01f32..0.7), 0..60),
+    ) {
+        let mut lines = seen(ALL[which], 0.99);
+        for (line, column, wrong, confidence) in damage {
+            if let Some(cell) = lines.get_mut(line).and_then(|line| line.get_mut(column)) {
+                cell.candidates = vec![(wrong.chars().next().unwrap(), confidence.ln())];
+            }
+        }
+        lines[0].remove(lost);
+        let sorted: Vec<Vec<Candidates>> = lines.iter().map(|line| line.iter().map(Cell::sorted).collect()).collect();
+        for layout in layouts(&sorted) {
+            for checked in [false, true] {
+                for string in search(layout, 0, &sorted, checked) {
+                    prop_assert!(string.score <= best_score(&sorted) + 1e-3);
+                }
+            }
+        }
+    }
 
     /// No wrong reading is accepted, whichever characters are misread with a realistic confidence.
     #[test]
