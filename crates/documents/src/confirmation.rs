@@ -1,14 +1,18 @@
-//! Whether a barcode, or print outside the zone, proves an uncertain reading of the machine-readable zone.
+//! Whether a barcode, or print outside the zone, proves an uncertain reading of the machine-readable zone, or casts doubt
+//! on a certain one.
 //!
 //! Only readings whose uncertainty is limited to names and number can be proven so ([`MrzReading::confirmable`]), and
 //! only by equal values. `compare` forgives what people write into forms; this module forgives nothing: no lookalikes,
 //! no other spelling, no part of a name, no part of a number.
 //!
-//! It never changes a reading, and never says that one is wrong.
+//! Names have no check digits. If print has one or two other letters, either may be misread, so nothing rests on the
+//! zone.
+//!
+//! It never changes a reading, and never says which one is wrong.
 
 use reference::icao::transliterate;
 
-use crate::compare::{SourceData, plain_number};
+use crate::compare::{SourceData, fold_lookalikes, plain_number};
 use crate::reading::MrzReading;
 
 /// Shorter numbers prove nothing: they occur by chance in other print.
@@ -50,6 +54,35 @@ pub(crate) fn by_print(mrz: &MrzReading, printed: &[&str]) -> bool {
     let (surnames, given_names) = (ends_line(&zone.surname), ends_line(&zone.given_names));
     let is_named = surnames.iter().any(|a| given_names.iter().any(|b| a != b));
     is_named && printed.iter().any(|text| has_number(text, &zone.number))
+}
+
+/// Whether labelled fields of the visual zone state names or a number that differ from the zone's in one or two
+/// characters. Values that differ more are another matter: a forgery, or other print.
+pub fn casts_doubt(mrz: &MrzReading, visual: &SourceData) -> bool {
+    let spelt = |name: &str| words(name).concat();
+    let of_zone = &mrz.fields;
+    let near = |zone: String, printed: Option<String>| {
+        printed.is_some_and(|printed| is_nearly(&fold_lookalikes(&zone), &fold_lookalikes(&printed)))
+    };
+    near(spelt(&of_zone.surname), visual.surname.as_deref().map(spelt))
+        || near(
+            spelt(&of_zone.given_names),
+            visual.given_names.as_deref().map(spelt),
+        )
+        || near(
+            plain_number(&of_zone.document_number),
+            visual.document_number.as_deref().map(plain_number),
+        )
+}
+
+/// So many characters of a text may be misread.
+const MISREAD: usize = 2;
+
+/// Whether two texts of one length differ in one or two characters, and in at most half of all.
+fn is_nearly(one: &str, other: &str) -> bool {
+    let (length, of_other) = (one.chars().count(), other.chars().count());
+    let different = one.chars().zip(other.chars()).filter(|(a, b)| a != b).count();
+    length == of_other && (1..=MISREAD.min(length / 2)).contains(&different)
 }
 
 /// The names and the number of a zone that another source can prove.
@@ -161,6 +194,37 @@ mod tests {
         ] {
             assert_eq!(by_source(&uncertain(), &said), expected, "{:?}", said.surname);
         }
+    }
+
+    #[test]
+    fn print_that_nearly_agrees_casts_doubt() {
+        let doubted = |surname: &str, given: &str, number: &str| {
+            let visual = SourceData {
+                surname: Some(surname.into()),
+                given_names: Some(given.into()),
+                document_number: Some(number.into()),
+                ..SourceData::from_fields(&std::collections::BTreeMap::new(), Source::Ocr)
+            };
+            casts_doubt(&uncertain(), &visual)
+        };
+        for (expected, surname, given, number) in [
+            (false, "Eriksson", "Anna Maria", "L898902C3"),
+            (true, "Ericsson", "Anna Maria", "L898902C3"),
+            (true, "Eriksson", "Anma Marla", "L898902C3"),
+            (true, "Eriksson", "Anna Maria", "L898902K3"),
+            // What recognition confuses in print, other words, and other lengths.
+            (false, "ERIKSS0N", "Anna-Maria", "L8989O2C3"),
+            (false, "Morrison", "Anna Maria", "L898902C3"),
+            (false, "Erikson", "Anna", "898902C3"),
+        ] {
+            assert_eq!(
+                doubted(surname, given, number),
+                expected,
+                "{surname} {given} {number}"
+            );
+        }
+        let nothing = SourceData::from_fields(&std::collections::BTreeMap::new(), Source::Ocr);
+        assert!(!casts_doubt(&uncertain(), &nothing));
     }
 
     #[test]

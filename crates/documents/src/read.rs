@@ -21,12 +21,13 @@ use reference::DocumentType;
 use serde::{Deserialize, Serialize};
 
 use crate::barcode::{WorkBudget, read_barcodes};
+use crate::compare::SourceData;
 use crate::fraud::{self, PrintArea};
 use crate::locate::{self, Line, Turn};
 use crate::ocr::{Ocr, OcrError, Quad, RecognisedText, TextRegion, View};
-use crate::reading::{DocumentReading, MrzFormat, TextLine};
+use crate::reading::{DocumentReading, MrzFormat, Source, TextLine};
 use crate::zone::{self, ZoneReading};
-use crate::{detection, fields, quality, visual, zone_search};
+use crate::{confirmation, detection, fields, quality, visual, zone_search};
 
 /// Why a picture could not be read. The cause is always the installation, never the picture.
 #[derive(Debug, thiserror::Error)]
@@ -180,6 +181,14 @@ impl DocumentEngine {
             reading.aamva(),
             !reading.barcodes.is_empty(),
         );
+        let printed = SourceData::from_fields(&visual.fields, Source::Ocr);
+        if let Some(mrz) = reading
+            .mrz
+            .as_mut()
+            .filter(|mrz| confirmation::casts_doubt(mrz, &printed))
+        {
+            mrz.unaccept();
+        }
         reading.kind = visual.kind;
         reading.visual.clone_from(&visual.fields);
         reading.fields = fields::merge_fields(reading.mrz.as_ref(), reading.aamva(), visual.fields);

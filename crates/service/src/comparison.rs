@@ -74,9 +74,14 @@ pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
 }
 
 /// Whether results may rely on an MRZ: it was read with enough margin, or another source of its document proves
-/// what is uncertain. `sides` are the readings of that document.
+/// what is uncertain, and no print casts doubt on it. `sides` are the readings of that document.
 pub fn is_accepted(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
-    mrz.valid && (mrz.accepted || sides.iter().any(|side| is_confirmed(mrz, side)))
+    let is_doubtful = |side: &&DocumentReading| {
+        confirmation::casts_doubt(mrz, &SourceData::from_fields(&side.visual, ReadSource::Ocr))
+    };
+    mrz.valid
+        && !sides.iter().any(is_doubtful)
+        && (mrz.accepted || sides.iter().any(|side| is_confirmed(mrz, side)))
 }
 
 /// Whether a side's barcode or print proves the MRZ.
