@@ -1,7 +1,7 @@
 //! What a phone does to a document, as a list with names that reports and scripts rely on.
 
 /// One way in which a document is photographed. All but `SmallPrint` and the conditions about the document's share of
-/// the frame begin with capitals of the zone 24 pixels high, before the document is tilted.
+/// the frame (`FullFrame` and two others) begin with capitals of the zone 24 pixels high, before the document is tilted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Condition {
     /// From above, filling the frame.
@@ -36,11 +36,13 @@ pub enum Condition {
     Noise,
     /// JPEG with quality 10.
     HardJpeg,
+    /// From above, filling most of a frame of 12 megapixels.
+    FullFrame,
 }
 
 impl Condition {
     /// Every condition, in the order of reports.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Straight,
         Self::Turned,
         Self::Tilted,
@@ -57,12 +59,14 @@ impl Condition {
         Self::Shadow,
         Self::Noise,
         Self::HardJpeg,
+        Self::FullFrame,
     ];
 
     /// Its name in reports and on the command line, such as `strong-perspective`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Straight => "straight",
+            Self::FullFrame => "full-frame",
             Self::Turned => "turned",
             Self::Tilted => "tilted",
             Self::StrongPerspective => "strong-perspective",

@@ -37,6 +37,8 @@ const CAPITAL_HEIGHT: f32 = 24.0;
 const SMALL_CAPITALS: (f32, f32) = (8.0, 18.0);
 /// Width and height of a phone's picture, for the conditions about the document's share of it.
 const FRAME: (u32, u32) = (4000, 3000);
+/// The share of the frame's width or height that a document fills in `FullFrame`.
+const FILLED: f32 = 0.85;
 /// A document is never drawn wider or higher than this.
 const MOST_SIDE: f32 = 5000.0;
 /// The standard deviation of a usual sensor's noise, and that of a dark room, in grey levels.
@@ -109,6 +111,11 @@ fn resized(
     let flat = &document.picture;
     let wanted = match condition {
         Condition::SmallPrint => random.between(SMALL_CAPITALS.0, SMALL_CAPITALS.1) / document.capital_height,
+        Condition::FullFrame => {
+            let [across, down] = [(FRAME.0, flat.width), (FRAME.1, flat.height)]
+                .map(|(frame, side)| frame as f32 / side as f32);
+            FILLED * across.min(down)
+        }
         Condition::SixtyPercent => 0.6 * FRAME.0 as f32 / flat.width as f32,
         Condition::ThirtyFivePercent => 0.35 * FRAME.0 as f32 / flat.width as f32,
         _ => CAPITAL_HEIGHT / document.capital_height,
@@ -168,6 +175,16 @@ fn scene(
     let (wide, high) = (most(|p| p.x) - left, most(|p| p.y) - top);
     let by = |points: [Point; 4], x: f32, y: f32| points.map(|p| Point::new(p.x + x, p.y + y));
     match condition {
+        Condition::FullFrame => {
+            let mut scene = table::plain(FRAME.0, FRAME.1, random);
+            let corners = by(
+                corners,
+                (FRAME.0 as f32 - wide) / 2.0 - left,
+                (FRAME.1 as f32 - high) / 2.0 - top,
+            );
+            table::lay(&mut scene, sheet, corners);
+            (scene, corners)
+        }
         Condition::SixtyPercent | Condition::ThirtyFivePercent => {
             // A high document needs a higher frame.
             let frame = (FRAME.0, FRAME.1.max((high * 1.1) as u32));

@@ -3,6 +3,7 @@
 mod forgeries;
 mod renderings;
 mod specimen_table;
+mod speed;
 mod visual;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use self::forgeries::Forgeries;
 use self::renderings::Renderings;
 use self::specimen_table::{Row, rows};
+use self::speed::Speed;
 use super::figures::{Report, rounded, share};
 use super::files::{files_below, pictures_below};
 use crate::cli::engines::ModelsArg;
@@ -33,6 +35,8 @@ pub(super) struct Documents {
     renderings: Renderings,
     #[command(flatten)]
     forgeries: Forgeries,
+    #[command(flatten)]
+    speed: Speed,
     /// Photographs that are read at the same time.
     #[arg(long, default_value_t = 1)]
     threads: usize,
@@ -69,6 +73,8 @@ impl Documents {
                     .measure(&engine, &pictures, &rows, &mut report, self.threads)?;
                 self.forgeries
                     .measure(&engine, &pictures, &rows, &mut report, self.threads)?;
+                self.speed
+                    .measure(&engine, (&pictures, &self.models.dir()?), &rows, &mut report)?;
             }
             if codes.exists() {
                 report.insert("pdf417".into(), pdf417(&codes, read)?);
