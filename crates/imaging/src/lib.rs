@@ -26,6 +26,7 @@ mod perceptual;
 mod picture;
 mod pyramid;
 mod raster;
+mod reducible;
 pub mod spectrum;
 
 pub use decode::decode;
@@ -38,4 +39,5 @@ pub use limits::Limits;
 pub use luma::{Integral, Luma};
 pub use perceptual::PerceptualHash;
 pub use picture::Picture;
-pub use pyramid::{Pyramid, Reducible};
+pub use pyramid::Pyramid;
+pub use reducible::Reducible;

@@ -4,7 +4,7 @@ use resampling::resize_grey;
 
 use crate::geometry::{Homography, Point};
 use crate::interpolation::{columns_inside, neighbours, surrounds};
-use crate::pyramid::Reducible;
+use crate::reducible::Reducible;
 
 /// A grey picture: one byte per pixel, row-major, 0 is black.
 #[derive(Clone, PartialEq, Eq)]

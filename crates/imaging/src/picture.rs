@@ -5,7 +5,7 @@ use resampling::{Part, resize_rgb};
 use crate::geometry::{Homography, Point};
 use crate::interpolation::{columns_inside, neighbours, surrounds};
 use crate::luma::Luma;
-use crate::pyramid::Reducible;
+use crate::reducible::Reducible;
 
 /// An upright picture: 8-bit sRGB, row-major, three bytes per pixel, no padding.
 ///

@@ -7,20 +7,10 @@ use std::cell::OnceCell;
 
 use crate::geometry::{Homography, Point};
 use crate::picture::Picture;
+use crate::reducible::Reducible;
 
 /// At most so many reductions: to a sixteenth.
 const MOST_REDUCTIONS: usize = 4;
-
-/// A picture that can be reduced to a half.
-pub trait Reducible {
-    /// Its width and height in pixels.
-    fn size(&self) -> (u32, u32);
-
-    /// The picture with sides of half the length, rounded down: each pixel is the mean of four. Both sides are at least
-    /// two pixels long.
-    #[must_use]
-    fn halved(&self) -> Self;
-}
 
 /// A picture and its reductions, each of which is averaged at its first use.
 #[derive(Debug)]
