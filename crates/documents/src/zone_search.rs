@@ -1,7 +1,7 @@
 //! Searches a picture for a machine-readable zone before any other text is read, in any direction and among clutter.
 //!
-//! Places are chosen by the form of their rows, and ranked by how certain our own network is of one row. The likeliest
-//! are read; if none of them is a valid zone, the picture is detected again at a larger scale around the likeliest. The
+//! Places are chosen by the form of their rows. Those are read at once of which our own network is certain by one row, and
+//! then the likeliest others; if none of them is a valid zone, the picture is detected again at a larger scale around the likeliest. The
 //! work is bounded by counts. This module never reads characters itself.
 
 use imaging::{Picture, Point, Pyramid};

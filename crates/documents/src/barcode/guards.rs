@@ -267,8 +267,8 @@ pub(super) fn find_blurred(luma: &Luma) -> Guards {
     find(&sharpened(luma))
 }
 
-/// The picture with those lines that are searched sharpened across its stripes. Van Cittert's iteration inverts a Gaussian blur; its limited
-/// number of steps limits how much it amplifies noise.
+/// The picture whose searched lines are sharpened across its stripes. Van Cittert's iteration inverts a Gaussian blur;
+/// its limited number of steps limits how much it amplifies noise.
 fn sharpened(luma: &Luma) -> Luma {
     const STEPS: usize = 12;
     // A symbol has about 300 modules, and a blur of about two thirds of a module is inverted.

@@ -12,7 +12,7 @@ const STRIDE: u32 = 32;
 
 impl Ocr {
     /// Finds regions of text, in pixels of `picture`. The detector receives the picture with its longer side
-    /// scaled to about `side` pixels. The time grows with the area (736²: 160 ms, 736 × 512: 110 ms on one
+    /// scaled to about `side` pixels. The time grows with the area (736 × 544: 130 ms on one
     /// core).
     ///
     /// # Errors

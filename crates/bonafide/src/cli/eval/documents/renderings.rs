@@ -84,11 +84,7 @@ impl Renderings {
             }
         }
         if specimens.is_empty() {
-            let fix = "state the zones in a column `zone`";
-            return Err(Unusable(format!(
-                "no specimen is read exactly, so none can be photographed; {fix}"
-            ))
-            .into());
+            return Err(nothing_to_photograph());
         }
         let shots = self.shoot(engine, &specimens, &conditions, count, threads)?;
         report.insert("renderings".into(), totals(&specimens, &left_out, &shots));
@@ -170,6 +166,15 @@ impl Renderings {
         }
         Ok(shot)
     }
+}
+
+/// Why a folder's specimens cannot be photographed.
+pub(super) fn nothing_to_photograph() -> anyhow::Error {
+    let fix = "state the zones in a column `zone`";
+    Unusable(format!(
+        "no specimen is read exactly, so none can be photographed; {fix}"
+    ))
+    .into()
 }
 
 /// The specimen with the place of its zone; `None` if nothing states that place, or the zone is not upright.

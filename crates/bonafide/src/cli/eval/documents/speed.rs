@@ -18,7 +18,7 @@ use documents::DocumentEngine;
 use phone_camera::{Condition, photograph};
 use serde_json::{Value, json};
 
-use super::renderings::flat;
+use super::renderings::{flat, nothing_to_photograph};
 use super::specimen_table::Row;
 use crate::cli::errors::Unusable;
 use crate::cli::eval::figures::{Report, rounded};
@@ -64,11 +64,11 @@ impl Speed {
             Reader::start(program)?.measure(&photographs, request, "/mrz/lines")
         };
         let (plain, with_fraud_signs) = (ours(false)?, ours(true)?);
-        let mut figures = plain.figures(photographs.len());
+        let mut figures = plain.figures();
         figures["megapixels"] = json!(12);
         figures["stagesMs"] = plain.stages();
         figures["fraudSignsProcessorMs"] = rounded(Some(
-            with_fraud_signs.each(photographs.len()) - plain.each(photographs.len()),
+            with_fraud_signs.each(with_fraud_signs.processor) - plain.each(plain.processor),
         ))
         .into();
         figures["fraudSignsPeakMiB"] = json!(with_fraud_signs.peak_mib);
@@ -79,7 +79,7 @@ impl Speed {
             let heading = peer.answer()?;
             let name = heading["name"].as_str().unwrap_or("another program").to_owned();
             let theirs = peer.measure(&photographs, str::to_owned, "/mrz")?;
-            let mut figures = theirs.figures(photographs.len());
+            let mut figures = theirs.figures();
             let ratio = theirs.processor.as_secs_f64() / plain.processor.as_secs_f64();
             figures["processorTimeRatio"] = rounded(Some(ratio).filter(|ratio| ratio.is_finite())).into();
             report.insert(format!("speed beside {name}"), figures);
@@ -103,11 +103,7 @@ fn photographs<'a>(
         }
     }
     if specimens.is_empty() {
-        let fix = "state the zones in a column `zone`";
-        return Err(Unusable(format!(
-            "no specimen is read exactly, so none can be photographed; {fix}"
-        ))
-        .into());
+        return Err(nothing_to_photograph());
     }
     let shoot = |(number, (row, document)): (u64, &(&'a Row, phone_camera::FlatDocument))| {
         let shot = photograph(document, Condition::FullFrame, number)
@@ -152,7 +148,7 @@ impl Reader {
         if self.output.read_line(&mut line)? == 0 {
             return Err(Unusable("a program ended without an answer".into()).into());
         }
-        serde_json::from_str(&line).with_context(|| "an answer is no JSON".to_owned())
+        serde_json::from_str(&line).context("an answer is no JSON")
     }
 
     fn ask(&mut self, line: &str) -> anyhow::Result<Value> {
@@ -168,31 +164,26 @@ impl Reader {
         request: impl Fn(&str) -> String,
         zone: &str,
     ) -> anyhow::Result<Measured> {
+        let process = self.child.id();
         let mut read = |photograph: &Photograph<'_>| -> anyhow::Result<Value> {
             let path = photograph.file.to_str().context("a path is not UTF-8")?;
             self.ask(&request(path))
         };
         photographs.first().map(&mut read).transpose()?;
-        let process = self.child.id();
         let (begun, before) = (Instant::now(), processor_time(process)?);
-        let mut answers = Vec::with_capacity(photographs.len());
-        for photograph in photographs {
-            let path = photograph.file.to_str().context("a path is not UTF-8")?;
-            answers.push(self.ask(&request(path))?);
-        }
+        let answers = photographs
+            .iter()
+            .map(read)
+            .collect::<anyhow::Result<Vec<Value>>>()?;
         let clock = begun.elapsed();
         let processor = processor_time(process)?.saturating_sub(before);
         let peak_mib = peak_memory(process)?;
         drop(self.input);
         self.child.wait()?;
-        let is_exact = |(answer, photograph): (&Value, &Photograph<'_>)| {
-            answer.pointer(zone) == Some(&json!(photograph.lines))
-        };
-        let exact = answers
-            .iter()
-            .zip(photographs)
-            .filter(|pair| is_exact((pair.0, pair.1)))
-            .count();
+        let pairs = answers.iter().zip(photographs);
+        let exact =
+            pairs.filter(|(answer, photograph)| answer.pointer(zone) == Some(&json!(photograph.lines)));
+        let exact = exact.count();
         Ok(Measured {
             exact,
             answers,
@@ -214,17 +205,17 @@ struct Measured {
 }
 
 impl Measured {
-    /// The milliseconds of processor time of each of so many photographs.
-    fn each(&self, photographs: usize) -> f64 {
-        self.processor.as_secs_f64() * 1e3 / photographs as f64
+    /// A time in milliseconds of each photograph.
+    fn each(&self, time: Duration) -> f64 {
+        time.as_secs_f64() * 1e3 / self.answers.len() as f64
     }
 
-    fn figures(&self, photographs: usize) -> Value {
+    fn figures(&self) -> Value {
         json!({
-            "photographs": photographs,
+            "photographs": self.answers.len(),
             "exact": self.exact,
-            "processorMs": rounded(Some(self.each(photographs))),
-            "clockMs": rounded(Some(self.clock.as_secs_f64() * 1e3 / photographs as f64)),
+            "processorMs": rounded(Some(self.each(self.processor))),
+            "clockMs": rounded(Some(self.each(self.clock))),
             "peakMiB": self.peak_mib,
         })
     }
@@ -311,7 +302,7 @@ mod tests {
             .measure(&photographs, str::to_owned, "/mrz")
             .unwrap();
         assert_eq!((measured.exact, measured.answers.len()), (1, 2));
-        assert_eq!(measured.figures(2)["photographs"], 2);
+        assert_eq!(measured.figures()["photographs"], 2);
 
         let ended = Reader::start(Command::new("true"))
             .unwrap()
