@@ -28,6 +28,7 @@ pub mod reading;
 mod visual;
 mod zone;
 mod zone_place;
+mod zone_row;
 mod zone_search;
 
 pub use batch::answer_line;

@@ -215,6 +215,11 @@ impl PartialDate {
         Self::from_ymd(self.year, self.day?, self.month?)
     }
 
+    /// The same day a century earlier; `None` if there was none.
+    pub fn century_earlier(&self) -> Option<Self> {
+        Self::new(self.year - 100, self.month, self.day)
+    }
+
     /// Whether the known parts of both dates are equal. Two dates with different years never agree.
     pub fn agrees_with(&self, other: &Self) -> bool {
         let agree = |a: Option<u8>, b: Option<u8>| a.is_none() || b.is_none() || a == b;

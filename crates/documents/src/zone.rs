@@ -10,20 +10,19 @@
 //!
 //! This module never repairs characters; only `mrz` does.
 
-use std::cell::OnceCell;
+use std::ops::Range;
 
 use imaging::{Point, Pyramid};
 
 use crate::confirmation;
 use crate::locate::{Line, mrz_likeness};
 use crate::mrz;
-use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOL_COUNT, SYMBOLS};
+use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOLS};
 use crate::ocr::{Ocr, OcrError, Quad, RecognisedText, View, fitted_rows};
 use crate::reading::{MrzReading, MrzWarning};
 use crate::zone_place::ROW_DISTANCE;
+use crate::zone_row::{ReadRow, ReadView, SIZES};
 
-/// Rows and characters per row of every format: TD1; TD2, MRV-B and FRID; TD3 and MRV-A.
-const SIZES: [(usize, usize); 3] = [(3, 30), (2, 36), (2, 44)];
 /// The factor by which rows are narrowed for recognition, because their characters are widely spaced.
 const SQUEEZE: f32 = 0.8;
 /// The views, in the order in which they are tried.
@@ -36,9 +35,6 @@ const MIN_SEEN: f32 = 0.5;
 const MIN_CERTAINTY: f32 = 0.6;
 /// If a character is farther than this from its place, in character pitches, the reading is uncertain.
 const MISFIT: f32 = 0.9;
-/// A view's weight falls by the factor e for each this many nats by which it is less clear than the clearest
-/// view.
-const CLARITY: f64 = 6.0;
 /// Runs of rows with a lower mean log-likelihood per row are no zone. This and the next limit were chosen with
 /// the general recogniser.
 const UNLIKELY: f64 = -40.0;
@@ -112,15 +108,19 @@ pub(crate) struct ZoneReading {
     pub(crate) mrz: MrzReading,
     /// The mean log-likelihood of its rows' lengths.
     log_likelihood: f64,
-    /// Every row that may belong to the zone.
+    /// The rows of an accepted reading; of any other, every row that may belong to the zone.
     rows: Vec<Quad>,
 }
 
 impl ZoneReading {
     fn of(best: Candidate, rows: &[ReadRow]) -> Self {
+        let log_likelihood = best.log_likelihood;
+        let own = best.rows.clone();
+        let mrz = best.into_reading();
+        let rows = rows.get(own).filter(|_| mrz.accepted).unwrap_or(rows);
         Self {
-            log_likelihood: best.log_likelihood,
-            mrz: best.into_reading(),
+            mrz,
+            log_likelihood,
             rows: rows.iter().map(|row| row.quad).collect(),
         }
     }
@@ -203,102 +203,11 @@ enum Recogniser {
     General,
 }
 
-/// A row's reading in one view. What is computed of it by length is kept, because every run of rows asks for it.
-struct ReadView {
-    emissions: Emissions,
-    log_likelihoods: [OnceCell<Option<f64>>; SIZES.len()],
-    lines: [OnceCell<Option<FixedLength>>; SIZES.len()],
-}
-
-impl ReadView {
-    fn new(emissions: Emissions) -> Self {
-        Self {
-            emissions,
-            log_likelihoods: Default::default(),
-            lines: Default::default(),
-        }
-    }
-
-    /// The logarithm of the probability of this length; `None` if it is impossible or no format has it.
-    fn log_likelihood(&self, length: usize) -> Option<f64> {
-        let kept = &self.log_likelihoods[place_of(length)?];
-        *kept.get_or_init(|| self.emissions.log_likelihood(length))
-    }
-
-    /// The row as a line of this length.
-    fn line(&self, length: usize) -> Option<&FixedLength> {
-        let kept = &self.lines[place_of(length)?];
-        kept.get_or_init(|| self.emissions.fixed_length(length)).as_ref()
-    }
-}
-
-fn place_of(length: usize) -> Option<usize> {
-    SIZES.iter().position(|(_, of_size)| *of_size == length)
-}
-
-/// A row and its reading in each view.
-struct ReadRow {
-    quad: Quad,
-    /// The distance of its characters as a share of its length, if it is known.
-    pitch: Option<f32>,
-    views: Vec<ReadView>,
-}
-
-impl ReadRow {
-    fn new(quad: Quad, pitch: Option<f32>) -> Self {
-        Self {
-            quad,
-            pitch,
-            views: Vec::new(),
-        }
-    }
-
-    /// The natural logarithm of the probability that the row has exactly `length` characters, in the view
-    /// where it is highest.
-    fn log_likelihood(&self, length: usize) -> f64 {
-        let at = |view: &ReadView| view.log_likelihood(length).unwrap_or(f64::MIN);
-        self.views.iter().map(at).fold(f64::MIN, f64::max)
-    }
-
-    /// The row as exactly `length` characters: the mean of all views, weighted by each view's likelihood of
-    /// that length, with the misfit of the weightiest view.
-    fn cells(&self, length: usize) -> Option<FixedLength> {
-        let clearest = self.log_likelihood(length);
-        let mut mean = FixedLength {
-            cells: vec![[0.0; SYMBOL_COUNT]; length],
-            seen: vec![0.0; length],
-            misfit: 0.0,
-        };
-        let (mut total, mut heaviest) = (0.0, 0.0);
-        for view in &self.views {
-            let (Some(clarity), Some(line)) = (view.log_likelihood(length), view.line(length)) else {
-                continue;
-            };
-            let weight = ((clarity - clearest) / CLARITY).exp() as f32;
-            total += weight;
-            for (sum, p) in mean.cells.iter_mut().flatten().zip(line.cells.iter().flatten()) {
-                *sum += weight * p;
-            }
-            for (sum, p) in mean.seen.iter_mut().zip(&line.seen) {
-                *sum += weight * p;
-            }
-            if weight > heaviest {
-                (heaviest, mean.misfit) = (weight, line.misfit);
-            }
-        }
-        for p in &mut mean.seen {
-            *p /= total;
-        }
-        for p in mean.cells.iter_mut().flatten() {
-            *p /= total;
-        }
-        (total > 0.0).then_some(mean)
-    }
-}
-
 /// The reading of one choice of rows and size.
 struct Candidate {
     mrz: MrzReading,
+    /// The rows that it reads.
+    rows: Range<usize>,
     log_likelihood: f64,
     misfit: f32,
     recogniser: Recogniser,
@@ -376,11 +285,12 @@ fn read_in_views(
 /// Sizes and runs are chosen by the likely number of characters, before any check digit is calculated. Among
 /// the many strings of a wrong length, some always have correct check digits.
 fn decode(rows: &[ReadRow], recogniser: Recogniser) -> Option<Candidate> {
-    let mut runs: Vec<(f64, &[ReadRow], usize)> = Vec::new();
+    let mut runs: Vec<(f64, Range<usize>, usize)> = Vec::new();
     for (count, length) in SIZES {
         let likelihoods: Vec<f64> = rows.iter().map(|row| row.log_likelihood(length)).collect();
-        for (run, likelihoods) in rows.windows(count).zip(likelihoods.windows(count)) {
-            runs.push((likelihoods.iter().sum::<f64>() / count as f64, run, length));
+        for (first, likelihoods) in likelihoods.windows(count).enumerate() {
+            let mean = likelihoods.iter().sum::<f64>() / count as f64;
+            runs.push((mean, first..first + count, length));
         }
     }
     runs.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -392,7 +302,7 @@ fn decode(rows: &[ReadRow], recogniser: Recogniser) -> Option<Candidate> {
         if log_likelihood < UNLIKELY || log_likelihood < likeliest - nearly {
             break;
         }
-        let Some(lines) = run
+        let Some(lines) = rows[run.clone()]
             .iter()
             .map(|row| row.cells(length))
             .collect::<Option<Vec<FixedLength>>>()
@@ -415,6 +325,7 @@ fn decode(rows: &[ReadRow], recogniser: Recogniser) -> Option<Candidate> {
                 best,
                 Some(Candidate {
                     mrz,
+                    rows: run,
                     log_likelihood,
                     misfit,
                     recogniser,
@@ -505,6 +416,7 @@ mod tests {
     fn reading(lines: [&str; 2], log_likelihood: f64) -> Candidate {
         Candidate {
             mrz: mrz::parse(&lines).unwrap(),
+            rows: 0..2,
             log_likelihood,
             misfit: 0.0,
             recogniser: Recogniser::Zone,
@@ -581,6 +493,28 @@ mod tests {
         let mrz = best.unwrap().into_reading();
         assert!(mrz.valid && !mrz.accepted && !mrz.confirmable);
         assert!(mrz.warnings.contains(&MrzWarning::UncertainReading));
+    }
+
+    #[test]
+    fn rows_that_an_accepted_zone_does_not_have_are_other_print() {
+        let row = |y: f32| Quad::around(Point::new(300.0, y), Point::new(1.0, 0.0), 600.0, 22.0);
+        // A date is printed one row above the zone.
+        let rows = [460.0, 500.0, 540.0].map(|y| ReadRow::new(row(y), None));
+        let date = Line {
+            quad: Quad::around(Point::new(120.0, 460.0), Point::new(1.0, 0.0), 150.0, 20.0),
+            ..line("15 APR/AVR 12")
+        };
+        for (accepted, others) in [(true, 1), (false, 0)] {
+            let mut read = reading([NAMES, DATA], 0.0);
+            read.rows = 1..3;
+            read.is_disputed = !accepted;
+            let zone = ZoneReading::of(read, &rows);
+            assert_eq!(
+                zone.others(std::slice::from_ref(&date)).len(),
+                others,
+                "{accepted}"
+            );
+        }
     }
 
     #[test]

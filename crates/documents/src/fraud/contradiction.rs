@@ -43,7 +43,10 @@ fn contradicted(print: &SourceData, data: &SourceData, is_certain: bool) -> Vec<
     } else {
         Vec::new()
     };
-    let known = [data.birth_date, data.expiry_date, data.issue_date];
+    // A zone has two digits of a year, so its holder may be older than it seems.
+    let of_zone = data.birth_date.filter(|_| data.source == Source::Mrz);
+    let earlier = of_zone.and_then(|date| date.century_earlier());
+    let known = [data.birth_date, data.expiry_date, data.issue_date, earlier];
     for (name, printed, wanted) in [
         (field::BIRTH_DATE, print.birth_date, data.birth_date),
         (field::EXPIRY_DATE, print.expiry_date, data.expiry_date),
@@ -116,6 +119,14 @@ mod tests {
             mrz: Some(zone),
             visual: printed.iter().map(field).collect(),
             ..DocumentReading::default()
+        }
+    }
+
+    #[test]
+    fn a_birth_a_century_before_the_zone_s_is_no_contradiction() {
+        for (printed, contradicts) in [("1974-08-12", false), ("1874-08-12", false), ("1875-08-12", true)] {
+            let reading = specimen(true, &[(field::BIRTH_DATE, printed, 0.95)]);
+            assert_eq!(!find(&reading, &reading).is_empty(), contradicts, "{printed}");
         }
     }
 

@@ -80,6 +80,9 @@ pub(super) fn labelled(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candi
                 let found = of_region(page, at, group, region, right_first, context);
                 let is_value = found.is_some();
                 candidates.extend(found);
+                if is_value && group.label == Label::WholeName {
+                    candidates.extend(in_letters_beside(page, at, group, region, context));
+                }
                 if is_value || !is_passed_over(page, at, group, region) {
                     break;
                 }
@@ -87,6 +90,26 @@ pub(super) fn labelled(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candi
         }
     }
     candidates
+}
+
+/// The name in a second script, right of the one that was found: `林美華` `LIN, MEI-HUA`.
+fn in_letters_beside(
+    page: &[PageLine<'_>],
+    at: usize,
+    group: &LabelGroup,
+    region: &Region,
+    context: Context<'_>,
+) -> Option<Candidate> {
+    let is_latin = |text: &str| text.chars().all(|c| !c.is_alphabetic() || c < '\u{250}');
+    let line = beside(page, region.line).filter(|next| page[region.line].is_followed_by(&page[*next]))?;
+    let beside = Region {
+        line,
+        chars: page[line].all(),
+        ..region.clone()
+    };
+    let is_other =
+        !is_latin(page[region.line].text) && is_latin(page[line].text) && page[line].groups.is_empty();
+    is_other.then(|| of_region(page, at, group, &beside, false, context))?
 }
 
 /// Whether a text near a label cannot be its value, however badly it is read: another label, a translation of this one,
@@ -174,7 +197,10 @@ fn of_region(
             Some(candidate(Value::Text(value), region.chars.clone()))
         }
         Label::Birth | Label::Expiry | Label::Issue => {
-            let dates = dates_in(line, &region.chars, context.order, Compact::Dates);
+            let mut dates = dates_in(line, &region.chars, context.order, Compact::Dates);
+            if dates.is_empty() && region.chars == line.all() {
+                dates.extend(divided_date(page, region.line, context.order));
+            }
             let date = if region.position == ValuePosition::Below {
                 nearest_date(dates, line, page[at].x(group.chars.start))
             } else {
@@ -294,11 +320,32 @@ pub(super) fn all_dates(page: &[PageLine<'_>], order: DateOrder) -> Vec<(usize, 
     page.iter()
         .enumerate()
         .flat_map(|(at, line)| {
-            dates_in(line, &line.all(), order, Compact::Numbers)
-                .into_iter()
-                .map(move |date| (at, date))
+            let mut dates = dates_in(line, &line.all(), order, Compact::Numbers);
+            if dates.is_empty() {
+                dates.extend(divided_date(page, at, order));
+            }
+            dates.into_iter().map(move |date| (at, date))
         })
         .collect()
+}
+
+/// The date whose day and month a line has, and whose year is a piece of its own in the same row: `19 OKT/OCT` `1971`.
+fn divided_date(page: &[PageLine<'_>], at: usize, order: DateOrder) -> Option<PrintedDate> {
+    let line = &page[at];
+    let next = &page[beside(page, at)?];
+    let is_divided = line.text.ends_with(char::is_alphabetic)
+        && next.text.starts_with(|c: char| c.is_ascii_digit())
+        && next.confidence >= MIN_DATE
+        && line.is_followed_by(next);
+    if !is_divided {
+        return None;
+    }
+    let whole = format!("{} {}", line.text, next.text);
+    let [mut date] = <[PrintedDate; 1]>::try_from(find_dates(&whole, order, Compact::Numbers)).ok()?;
+    let end = line.all().end;
+    let is_of_both = date.chars.start < end && date.chars.end > end;
+    date.chars.end = date.chars.end.min(end);
+    is_of_both.then_some(date)
 }
 
 /// Values after the numbers of a licence's fields.

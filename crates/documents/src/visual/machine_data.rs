@@ -4,8 +4,9 @@
 use std::ops::Range;
 
 use crate::compare::{SourceData, fold_lookalikes, plain_number};
-use crate::reading::{Aamva, MrzReading, PartialDate};
+use crate::reading::{Aamva, MrzReading, PartialDate, Source};
 
+use super::dates::PrintedDate;
 use super::labels::Label;
 use super::page::PageLine;
 use super::text::{edit_distance, name_key};
@@ -26,6 +27,7 @@ pub(super) struct MachineData {
     pub(super) issue_date: Option<PartialDate>,
     pub(super) nationality: Option<String>,
     pub(super) sex: Option<char>,
+    has_short_years: bool,
 }
 
 impl MachineData {
@@ -56,6 +58,7 @@ impl MachineData {
             issue_date: stated.issue_date,
             nationality: stated.nationality,
             sex,
+            has_short_years: stated.source == Source::Mrz,
         })
     }
 
@@ -82,6 +85,19 @@ impl MachineData {
             Label::Issue => self.issue_date,
             _ => None,
         }
+    }
+
+    /// Whether a printed date can be the date of a field. A zone has two digits of a year, so its holder may have been
+    /// born a century earlier than it seems.
+    pub(super) fn is_date(&self, label: Label, printed: &PrintedDate) -> bool {
+        let stated = self.date(label);
+        let earlier = stated
+            .filter(|_| self.has_short_years && label == Label::Birth)
+            .and_then(|date| date.century_earlier());
+        stated
+            .into_iter()
+            .chain(earlier)
+            .any(|date| printed.can_be(&date))
     }
 
     /// Whether a text is a field's value.

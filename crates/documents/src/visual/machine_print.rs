@@ -71,11 +71,8 @@ pub(super) fn equal_to_machine_data(page: &[PageLine<'_>], context: Context<'_>)
         add(Label::Sex, Value::Text(sex.into()), at, page[at].all());
     }
     for (at, date) in all_dates(page, context.order) {
-        for (label, wanted) in [
-            (Label::Birth, machine.birth_date),
-            (Label::Expiry, machine.expiry_date),
-        ] {
-            if wanted.is_some_and(|wanted| date.can_be(&wanted)) {
+        for label in [Label::Birth, Label::Expiry] {
+            if machine.is_date(label, &date) {
                 add(label, Value::Date(date.clone()), at, date.chars.clone());
             }
         }
@@ -105,22 +102,29 @@ fn nationality_by_position(
         .machine
         .and_then(|machine| machine.nationality.as_deref())
         .filter(|_| !context.is_card)?;
-    let line_of = |label: Label| {
+    let height_of = |label: Label| {
         let mut lines = found.iter().filter(|c| c.label == label).map(|c| c.line);
         let first = lines.next()?;
-        lines.all(|other| other == first).then_some(first)
+        lines.all(|other| other == first).then(|| page[first].middle())
     };
-    let (names, birth) = (
-        page[line_of(Label::Surname)?].middle(),
-        page[line_of(Label::Birth)?].middle(),
-    );
+    let names = height_of(Label::Surname)?;
+    // A birth that never was has no equal print. Then the first date below the names is taken for it.
+    let dates = all_dates(page, context.order);
+    let below = dates
+        .iter()
+        .map(|(at, _)| page[*at].middle())
+        .filter(|y| *y > names);
+    let birth = height_of(Label::Birth).or_else(|| below.min_by(f32::total_cmp))?;
     let mut between = page.iter().enumerate().filter(|(_, line)| {
         (names..birth).contains(&line.middle())
             && nationalities(line.text).next().is_some()
             && nationalities(line.text).all(|code| code == wanted)
     });
-    let (at, _) = between.next()?;
-    between.next().is_none().then(|| (at, wanted.to_owned()))
+    let (at, first) = between.next()?;
+    // What is printed in several languages may be several pieces of one row.
+    between
+        .all(|(_, line)| first.is_in_row_of(line))
+        .then(|| (at, wanted.to_owned()))
 }
 
 /// The only line of the page that is a sex and nothing else. Two such lines may contradict each other, and then neither

@@ -196,9 +196,7 @@ impl FieldReader<'_> {
         for candidate in &mut self.all {
             candidate.is_confirmed |= match &candidate.value {
                 Value::Text(text) => machine.is_value(candidate.label, text),
-                Value::Date(date) => machine
-                    .date(candidate.label)
-                    .is_some_and(|stated| date.can_be(&stated)),
+                Value::Date(date) => machine.is_date(candidate.label, date),
             };
         }
     }
@@ -359,8 +357,9 @@ impl FieldReader<'_> {
                 let Value::Date(date) = &candidate.value else {
                     return None;
                 };
-                // A date that equals the other source's has its century.
-                let machine = self.context.machine.filter(|_| candidate.is_confirmed);
+                // A short year of a date that equals the other source's is of the same century.
+                let is_known = candidate.is_confirmed && !date.has_full_year();
+                let machine = self.context.machine.filter(|_| is_known);
                 let date = match machine.and_then(|machine| machine.date(label)) {
                     Some(date) => date,
                     None => date.in_century(role, self.today)?,

@@ -62,7 +62,7 @@ fn one(text: &str) -> Option<String> {
     if let Some(code) = NATIONALITIES.get(&folded) {
         return Some((*code).to_owned());
     }
-    if folded.len() == 3 && text.trim().chars().all(|c| c.is_ascii_uppercase()) {
+    if folded.len() == 3 && is_code_in_capitals(text.trim()) {
         return code(&folded);
     }
     if folded.len() < 4 {
@@ -71,6 +71,13 @@ fn one(text: &str) -> Option<String> {
     reference::country_by_name(text.trim())
         .ok()
         .map(|country| country.alpha3.to_owned())
+}
+
+/// Whether a text is in capitals. The capitals of some letters differ from small ones in size only, so that recognition
+/// cannot tell them apart: `xxx` is a code, and `per` is a word.
+fn is_code_in_capitals(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_ascii_uppercase() || matches!(c, 'c' | 'o' | 's' | 'u' | 'v' | 'w' | 'x' | 'z'))
 }
 
 /// The alpha-3 code of a printed code, or the code itself where no country has it.
@@ -132,6 +139,7 @@ mod tests {
             ("AND", Some("AND")),
             ("PER", Some("PER")),
             ("per", None),
+            ("xxx", Some("XXX")),
             ("ANNA MARIA", None),
             ("", None),
         ];

@@ -71,6 +71,10 @@ pub(super) struct Region {
 
 /// A value below a label is at most this many line heights away, from middle to middle.
 const REACH_BELOW: f32 = 2.6;
+/// A piece of a divided text is at most this many line heights from the piece before.
+const REACH_OF_WORD: f32 = 3.0;
+/// A value below a label shares at least this of the label's or its own width with the label.
+const LEAST_SHARED: f32 = 0.2;
 /// A value right of a label is at most this many line heights away.
 const REACH_RIGHT: f32 = 20.0;
 
@@ -155,12 +159,22 @@ impl<'a> PageLine<'a> {
         !self.groups.is_empty() && labelled * 2 >= all.max(1) && digits < 4
     }
 
+    /// Whether another line is in the same row.
+    pub(super) fn is_in_row_of(&self, other: &PageLine<'_>) -> bool {
+        (other.middle - self.middle).abs() < 0.5 * self.height.max(other.height)
+    }
+
     /// Whether another line begins right of this one, in the same row.
     pub(super) fn is_beside(&self, other: &PageLine<'_>) -> bool {
         let height = self.height.max(other.height);
-        (other.middle - self.middle).abs() < 0.5 * height
+        self.is_in_row_of(other)
             && other.left > self.right - 0.5 * height
             && other.left - self.right < REACH_RIGHT * self.height.max(1.0)
+    }
+
+    /// Whether another line begins right of this one in the same row, no farther away than a word of its text may be.
+    pub(super) fn is_followed_by(&self, other: &PageLine<'_>) -> bool {
+        self.is_beside(other) && other.left - self.right < REACH_OF_WORD * self.height
     }
 
     /// Whether another line continues this one: it is directly below, and as high and as far left.
@@ -370,7 +384,8 @@ fn below(page: &[PageLine<'_>], at: usize, group: &LabelGroup) -> Vec<Region> {
             let gap = item.middle - line.middle;
             let height = (line.height + item.height) / 2.0;
             let is_below = gap > 0.45 * line.height.min(item.height) && gap < REACH_BELOW * height;
-            let is_aligned = item.left < right && item.right > left - 0.5 * line.height;
+            let shared = item.right.min(right) - item.left.max(left - 0.5 * line.height);
+            let is_aligned = shared > LEAST_SHARED * (item.right - item.left).min(right - left);
             (is_below && is_aligned).then_some((other, gap / (REACH_BELOW * height)))
         })
         .collect();

@@ -122,6 +122,29 @@ fn a_state_between_names_and_birth_is_the_nationality() {
                 ("nationality", "UTO"),
             ],
         ),
+        // Two languages as two pieces of a row; and a piece in another row.
+        (
+            &[
+                ("ERIKSSON", 200.0, 40.0),
+                ("UTO /", 200.0, 100.0),
+                ("UTO", 270.0, 101.0),
+                ("12.08.1974", 200.0, 160.0),
+            ],
+            &[
+                ("birthDate", "1974-08-12"),
+                ("lastName", "ERIKSSON"),
+                ("nationality", "UTO"),
+            ],
+        ),
+        (
+            &[
+                ("ERIKSSON", 200.0, 40.0),
+                ("UTO", 200.0, 100.0),
+                ("UTO", 200.0, 130.0),
+                ("12.08.1974", 200.0, 160.0),
+            ],
+            &[("birthDate", "1974-08-12"), ("lastName", "ERIKSSON")],
+        ),
         // A title above the names, and another state's name.
         (
             &[
@@ -197,6 +220,76 @@ fn the_century_is_never_another_than_the_zone_states() {
         !found.contains(&("birthDate".into(), "1919-08-12".into())),
         "{found:?}"
     );
+}
+
+/// A zone has two digits of a year. Its holder may be 115 years old, and print says so.
+#[test]
+fn print_tells_the_century_of_a_birth() {
+    let zone = [
+        "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
+        "L898902C36UTO1108120F3004153ZE184226B<<<<<18",
+    ];
+    for (printed, expected) in [
+        ("12.08.2011", &[("birthDate", "2011-08-12")][..]),
+        ("12.08.1911", &[("birthDate", "1911-08-12")]),
+        ("12.08.1912", &[]),
+        ("15.04.1930", &[]),
+    ] {
+        let found = fields_with_zone(zone, &[(printed, 200.0, 100.0)]);
+        assert_eq!(found, pairs(expected), "{printed}");
+    }
+}
+
+#[test]
+fn the_year_of_a_date_may_be_a_piece_of_its_own() {
+    let birth: &[Expected] = &[("birthDate", "1974-08-12")];
+    let rows: &[(&[Printed], &[Expected])] = &[
+        (&[("12 AUG/AOUT", 200.0, 100.0), ("1974", 330.0, 102.0)], birth),
+        (
+            &[
+                ("Date of birth", 200.0, 78.0),
+                ("12 AUG/AOUT", 200.0, 100.0),
+                ("74", 330.0, 100.0),
+            ],
+            birth,
+        ),
+        // Too far away, in another row, and a number before it.
+        (&[("12 AUG/AOUT", 200.0, 100.0), ("1974", 390.0, 100.0)], &[]),
+        (&[("12 AUG/AOUT", 200.0, 100.0), ("1974", 330.0, 115.0)], &[]),
+        (&[("12 AUG 1", 200.0, 100.0), ("1974", 300.0, 100.0)], &[]),
+    ];
+    for (lines, expected) in rows {
+        assert_eq!(fields_with_zone(ERIKSSON, lines), pairs(expected), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_value_below_a_label_does_not_only_touch_its_column() {
+    let lines = [
+        ("Sex", 200.0, 78.0),
+        ("Nationality", 245.0, 78.0),
+        ("F/F", 207.0, 100.0),
+        ("UTO", 255.0, 102.0),
+    ];
+    assert_eq!(fields(&lines), pairs(&[("nationality", "UTO"), ("sex", "F")]));
+}
+
+#[test]
+fn of_a_name_in_two_scripts_the_one_with_a_comma_is_read() {
+    let label = ("Name (Surname, Given names)", 200.0, 78.0);
+    for (lines, expected) in [
+        (
+            [label, ("林美華", 200.0, 100.0), ("LIN, MEI-HUA", 270.0, 100.0)],
+            &[("firstName", "MEI-HUA"), ("lastName", "LIN")][..],
+        ),
+        // Beside a name in Latin letters, there is no other spelling of it.
+        (
+            [label, ("LIN MEI-HUA", 200.0, 100.0), ("CHEN, LI", 330.0, 100.0)],
+            &[],
+        ),
+    ] {
+        assert_eq!(fields(&lines), pairs(expected), "{lines:?}");
+    }
 }
 
 #[test]
