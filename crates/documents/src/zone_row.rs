@@ -49,9 +49,11 @@ fn place_of(length: usize) -> Option<usize> {
 
 /// A row and its reading in each view.
 pub(crate) struct ReadRow {
+    /// Its place in the picture.
     pub(crate) quad: Quad,
     /// The distance of its characters as a share of its length, if it is known.
     pub(crate) pitch: Option<f32>,
+    /// Its readings, one per view that was tried.
     pub(crate) views: Vec<ReadView>,
 }
 

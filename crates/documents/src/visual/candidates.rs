@@ -81,7 +81,7 @@ pub(super) fn labelled(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candi
                 let is_value = found.is_some();
                 candidates.extend(found);
                 if is_value && group.label == Label::WholeName {
-                    candidates.extend(in_letters_beside(page, at, group, region, context));
+                    candidates.extend(latin_name_beside(page, at, group, region, context));
                 }
                 if is_value || !is_passed_over(page, at, group, region) {
                     break;
@@ -92,8 +92,8 @@ pub(super) fn labelled(page: &[PageLine<'_>], context: Context<'_>) -> Vec<Candi
     candidates
 }
 
-/// The name in a second script, right of the one that was found: `林美華` `LIN, MEI-HUA`.
-fn in_letters_beside(
+/// The name in Latin letters, right of the same name in another script: `林美華` `LIN, MEI-HUA`.
+fn latin_name_beside(
     page: &[PageLine<'_>],
     at: usize,
     group: &LabelGroup,

@@ -102,19 +102,19 @@ fn nationality_by_position(
         .machine
         .and_then(|machine| machine.nationality.as_deref())
         .filter(|_| !context.is_card)?;
-    let height_of = |label: Label| {
+    let y_of = |label: Label| {
         let mut lines = found.iter().filter(|c| c.label == label).map(|c| c.line);
         let first = lines.next()?;
         lines.all(|other| other == first).then(|| page[first].middle())
     };
-    let names = height_of(Label::Surname)?;
+    let names = y_of(Label::Surname)?;
     // A birth that never was has no equal print. Then the first date below the names is taken for it.
     let dates = all_dates(page, context.order);
     let below = dates
         .iter()
         .map(|(at, _)| page[*at].middle())
         .filter(|y| *y > names);
-    let birth = height_of(Label::Birth).or_else(|| below.min_by(f32::total_cmp))?;
+    let birth = y_of(Label::Birth).or_else(|| below.min_by(f32::total_cmp))?;
     let mut between = page.iter().enumerate().filter(|(_, line)| {
         (names..birth).contains(&line.middle())
             && nationalities(line.text).next().is_some()

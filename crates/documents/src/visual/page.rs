@@ -428,7 +428,7 @@ fn right(page: &[PageLine<'_>], at: usize, group: &LabelGroup) -> Option<Region>
         .enumerate()
         .filter(|&(other, item)| {
             let height = line.height.max(item.height);
-            other != at && (item.middle - line.middle).abs() < 0.5 * height && item.left > end - 0.5 * height
+            other != at && line.is_in_row_of(item) && item.left > end - 0.5 * height
         })
         .map(|(other, item)| (other, (item.left - end).max(0.0)))
         .min_by(|a, b| a.1.total_cmp(&b.1))?;
