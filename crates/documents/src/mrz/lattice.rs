@@ -7,6 +7,8 @@
 //!
 //! A cell may be skipped and a position filled without a cell, because recognition miscounts runs of fillers.
 
+use std::ops::Range;
+
 use super::layout::{Layout, NameSpans, WEIGHTS, value};
 use crate::reading::MrzCheck;
 
@@ -173,41 +175,94 @@ struct Path {
 }
 
 const ROOT: u32 = u32::MAX;
+
+impl Path {
+    /// The string without characters.
+    const EMPTY: Self = Self {
+        score: 0.0,
+        hash: 0xcbf2_9ce4_8422_2325,
+        node: ROOT,
+        fillers: 0,
+        separated: false,
+        in_filler_gap: false,
+        guessed: false,
+    };
+}
+
 /// The number of states (pairs of sums) for one number of used cells.
 const SUMS: usize = 100;
 
-/// The best strings per state at one position. The index is used cells × 100 + the field's sum × 10 + the
+/// The best strings per state at one position. The index of a state is used cells × 100 + the field's sum × 10 + the
 /// composite sum.
+///
+/// A search visits few of the states, and many layers, so a layer is emptied and used again.
 struct Layer {
-    states: Vec<Vec<Path>>,
+    /// Space for the strings of each state.
+    paths: Vec<Path>,
+    /// The number of strings of each state.
+    counts: Vec<u8>,
+    /// The numbers of used cells whose states may have strings.
+    visited: Range<usize>,
     best: f32,
 }
 
 impl Layer {
     fn new(cells: usize) -> Self {
+        let states = (cells + 1) * SUMS;
         Self {
-            states: vec![Vec::new(); (cells + 1) * SUMS],
+            paths: vec![Path::EMPTY; states * PATHS_PER_STATE],
+            counts: vec![0; states],
+            visited: 0..0,
             best: f32::NEG_INFINITY,
         }
     }
 
-    /// Retains a path if it is among the best of its state; of equal strings, only the best path.
-    fn offer(&mut self, state: usize, path: Path) {
+    fn clear(&mut self) {
+        self.counts[self.visited.start * SUMS..self.visited.end * SUMS].fill(0);
+        self.visited = 0..0;
+        self.best = f32::NEG_INFINITY;
+    }
+
+    /// The strings of a state.
+    fn paths(&self, state: usize) -> &[Path] {
+        let start = state * PATHS_PER_STATE;
+        &self.paths[start..start + usize::from(self.counts[state])]
+    }
+
+    /// Retains a path if it is among the best of its state, and returns whether it does; of equal strings, only the best
+    /// path.
+    fn offer(&mut self, state: usize, path: Path) -> bool {
         if path.score < self.best - PRUNING_MARGIN {
-            return;
+            return false;
         }
         self.best = self.best.max(path.score);
-        let kept = &mut self.states[state];
-        if let Some(same) = kept.iter_mut().find(|p| p.hash == path.hash) {
-            if path.score > same.score {
+        let used = state / SUMS;
+        if self.visited.is_empty() {
+            self.visited = used..used + 1;
+        }
+        self.visited = self.visited.start.min(used)..self.visited.end.max(used + 1);
+        let start = state * PATHS_PER_STATE;
+        let count = usize::from(self.counts[state]);
+        let kept = &mut self.paths[start..start + PATHS_PER_STATE];
+        if let Some(same) = kept[..count].iter_mut().find(|p| p.hash == path.hash) {
+            let is_better = path.score > same.score;
+            if is_better {
                 *same = path;
             }
-        } else if kept.len() < PATHS_PER_STATE {
-            kept.push(path);
-        } else if let Some(worst) = kept.iter_mut().min_by(|a, b| a.score.total_cmp(&b.score))
-            && worst.score < path.score
-        {
-            *worst = path;
+            return is_better;
+        }
+        if count < PATHS_PER_STATE {
+            kept[count] = path;
+            self.counts[state] += 1;
+            return true;
+        }
+        let worst = kept.iter_mut().min_by(|a, b| a.score.total_cmp(&b.score));
+        match worst.filter(|worst| worst.score < path.score) {
+            Some(worst) => {
+                *worst = path;
+                true
+            }
+            None => false,
         }
     }
 }
@@ -228,22 +283,13 @@ pub(super) fn search(
         arena: Vec::new(),
         checked,
     };
-    let start = Path {
-        score: 0.0,
-        hash: 0xcbf2_9ce4_8422_2325,
-        node: ROOT,
-        fillers: 0,
-        separated: false,
-        in_filler_gap: false,
-        guessed: false,
-    };
     // Between lines, a state is the sums only.
     let mut between = Layer::new(0);
-    between.offer(0, start);
+    between.offer(0, Path::EMPTY);
     for (positions, cells) in positions(layout, rest, checked).iter().zip(lines) {
-        between = search.line(positions, cells, between);
+        between = search.line(positions, cells, &between);
     }
-    let mut found: Vec<Path> = between.states.into_iter().flatten().collect();
+    let mut found: Vec<Path> = (0..SUMS).flat_map(|sums| between.paths(sums)).copied().collect();
     found.sort_by(|a, b| b.score.total_cmp(&a.score));
     found.truncate(PATHS_PER_STATE);
     found
@@ -286,44 +332,44 @@ struct Search {
 
 impl Search {
     /// Extends the paths before a line to those after it.
-    fn line(&mut self, positions: &[Position], cells: &[Candidates], before: Layer) -> Layer {
+    fn line(&mut self, positions: &[Position], cells: &[Candidates], before: &Layer) -> Layer {
         self.miscounted = positions.len() != cells.len();
         let slack = positions.len().abs_diff(cells.len()) + 2;
-        let mut layer = Layer::new(cells.len());
-        for (sums, paths) in before.states.into_iter().enumerate() {
-            for path in paths {
+        let (mut layer, mut next) = (Layer::new(cells.len()), Layer::new(cells.len()));
+        for sums in 0..SUMS {
+            for path in before.paths(sums) {
                 layer.offer(
                     sums,
                     Path {
                         fillers: 0,
                         separated: false,
                         in_filler_gap: false,
-                        ..path
+                        ..*path
                     },
                 );
             }
         }
         for (column, position) in positions.iter().enumerate() {
             self.skip(&mut layer, cells);
-            let mut next = Layer::new(cells.len());
-            let first = column.saturating_sub(slack);
-            let last = (column + slack).min(cells.len());
-            for used in first..=last {
+            let first = column.saturating_sub(slack).max(layer.visited.start);
+            let last = (column + slack + 1).min(layer.visited.end);
+            for used in first..last {
                 for sums in 0..SUMS {
-                    for path in std::mem::take(&mut layer.states[used * SUMS + sums]) {
+                    for path in layer.paths(used * SUMS + sums) {
                         if path.score >= layer.best - PRUNING_MARGIN {
-                            self.step(&mut next, position, column, cells, (used, sums), path);
+                            self.step(&mut next, position, column, cells, (used, sums), *path);
                         }
                     }
                 }
             }
-            layer = next;
+            layer.clear();
+            std::mem::swap(&mut layer, &mut next);
         }
         self.skip(&mut layer, cells);
         let mut after = Layer::new(0);
-        for (sums, paths) in layer.states.drain(cells.len() * SUMS..).enumerate() {
-            for path in paths {
-                after.offer(sums, path);
+        for sums in 0..SUMS {
+            for path in layer.paths(cells.len() * SUMS + sums) {
+                after.offer(sums, *path);
             }
         }
         after
@@ -331,10 +377,15 @@ impl Search {
 
     /// Skips cells at the same position.
     fn skip(&self, layer: &mut Layer, cells: &[Candidates]) {
-        for (used, cell) in cells.iter().enumerate() {
+        let first = layer.visited.start;
+        for (used, cell) in cells.iter().enumerate().skip(first) {
+            if !layer.visited.contains(&used) {
+                break;
+            }
             let filler = is_likely_filler(cell);
             for sums in 0..SUMS {
-                for path in layer.states[used * SUMS + sums].clone() {
+                for at in 0..layer.paths(used * SUMS + sums).len() {
+                    let path = layer.paths(used * SUMS + sums)[at];
                     let run = filler && path.fillers > 0;
                     let cost = match (run && self.miscounted, path.in_filler_gap) {
                         (true, true) => NEXT_FILLER,
@@ -365,6 +416,10 @@ impl Search {
     ) {
         if let Some(cell) = cells.get(used) {
             for (rank, &(c, p)) in cell.iter().enumerate() {
+                // Others are less likely still.
+                if path.score + p < next.best - PRUNING_MARGIN {
+                    break;
+                }
                 let against = !position.class.allows(c);
                 if against && (self.checked || rank > 0) {
                     continue;
@@ -471,12 +526,12 @@ impl Search {
             return;
         }
         path.hash = (path.hash ^ u64::from(u32::from(c))).wrapping_mul(0x0000_0100_0000_01b3);
-        self.arena.push((c, path.node));
-        path.node = u32::try_from(self.arena.len() - 1).unwrap_or(ROOT);
-        next.offer(
-            used * SUMS + usize::from(pair[0]) * 10 + usize::from(pair[1]),
-            path,
-        );
+        let before = path.node;
+        path.node = u32::try_from(self.arena.len()).unwrap_or(ROOT);
+        let state = used * SUMS + usize::from(pair[0]) * 10 + usize::from(pair[1]);
+        if next.offer(state, path) {
+            self.arena.push((c, before));
+        }
     }
 
     /// The complete string of a path through all lines.

@@ -24,6 +24,10 @@ const MIN_REPORT_MARGIN: f32 = 2.0;
 const MIN_ACCEPT_MARGIN: f32 = 5.0;
 /// Below this mean log probability per position, the lines are no zone.
 const NO_ZONE: f32 = -2.0;
+/// Below this mean log probability of the likeliest characters, the cells lie between characters, because the lines have
+/// another number of them, or they are no zone. Over all sizes that were tried on 47 specimens, the right size had more
+/// than −0.03, and four fifths of the others less than −0.7.
+const OTHER_SIZE: f32 = -0.6;
 /// A line may have this many characters too few (recognition drops fillers in long runs) or too many.
 const MISSING: usize = 14;
 const SURPLUS: usize = 8;
@@ -31,7 +35,8 @@ const SURPLUS: usize = 8;
 /// Finds the printed lines from the recognised cells. Today's UTC date decides the centuries of two-digit
 /// years.
 ///
-/// `lines` are the cells of two or three lines, top to bottom. The result is `None` if they fit no format.
+/// `lines` are the cells of two or three lines, top to bottom. The result is `None` if they fit no format, or hardly
+/// any character is clear.
 ///
 /// If the margin proves the most probable valid lines, the reading has those. Otherwise it has the most
 /// probable lines as read. There, only the position decides between similar characters (such as O and not 0
@@ -59,7 +64,7 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
     let mut printed: Option<ScoredReading> = None;
     let layouts = layouts(&lines);
     let most = layouts.iter().map(|layout| layout.lines * layout.width).max()?;
-    if best_score(&lines) < NO_ZONE * most as f32 {
+    if best_score(&lines) < OTHER_SIZE * most as f32 {
         return None;
     }
     for layout in layouts {

@@ -238,6 +238,26 @@ fn cells_that_may_be_anything_are_no_zone() {
     }
 }
 
+#[test]
+fn lines_of_another_size_are_no_zone() {
+    let anything: Vec<(char, f32)> = ('A'..='Z')
+        .chain('0'..='9')
+        .map(|c| (c, 36f32.recip().ln()))
+        .collect();
+    for (which, zone) in ALL.iter().enumerate() {
+        // The cells of a wrong size lie between characters.
+        for (every, is_read) in [(1, false), (2, false), (8, true)] {
+            let mut lines = seen(zone, 0.99);
+            for cell in lines.iter_mut().flat_map(|line| line.iter_mut().step_by(every)) {
+                cell.candidates = anything.clone();
+            }
+            let reading = repair_on(&lines, date(2026, 11, 21));
+            assert_eq!(reading.is_some(), is_read, "{which} {every}");
+            assert!(reading.is_none_or(|reading| !reading.accepted), "{which} {every}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
