@@ -307,15 +307,16 @@ impl Reducible for Picture {
 
     fn halved(&self) -> Self {
         let (width, height) = (self.width / 2, self.height / 2);
-        let mut pixels = Vec::with_capacity(width as usize * height as usize * 3);
-        for rows in self.pixels.chunks_exact(2 * 3 * self.width as usize) {
+        let mut pixels = vec![0; width as usize * height as usize * 3];
+        let rows = self.pixels.chunks_exact(2 * 3 * self.width as usize);
+        for (rows, means) in rows.zip(pixels.chunks_exact_mut(3 * width as usize)) {
             let (upper, lower) = rows.split_at(rows.len() / 2);
-            for (a, b) in upper.as_chunks::<6>().0.iter().zip(lower.as_chunks::<6>().0) {
-                let mean = |c: usize| {
-                    ((u16::from(a[c]) + u16::from(a[c + 3]) + u16::from(b[c]) + u16::from(b[c + 3]) + 2) / 4)
-                        as u8
-                };
-                pixels.extend([mean(0), mean(1), mean(2)]);
+            let pairs = upper.as_chunks::<6>().0.iter().zip(lower.as_chunks::<6>().0);
+            for ((a, b), mean) in pairs.zip(means.as_chunks_mut::<3>().0) {
+                for (c, mean) in mean.iter_mut().enumerate() {
+                    let sum = u16::from(a[c]) + u16::from(a[c + 3]) + u16::from(b[c]) + u16::from(b[c + 3]);
+                    *mean = ((sum + 2) / 4) as u8;
+                }
             }
         }
         Self {
