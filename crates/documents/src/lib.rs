@@ -22,6 +22,7 @@ pub mod fraud_signs;
 pub mod locate;
 pub mod mrz;
 pub mod ocr;
+mod page_lines;
 mod quality;
 pub mod read;
 pub mod reading;

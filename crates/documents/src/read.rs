@@ -11,7 +11,7 @@
 //! This module never decides whether the document is acceptable.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,10 +24,10 @@ use crate::barcode::{WorkBudget, read_barcodes};
 use crate::compare::SourceData;
 use crate::fraud::{self, PrintArea};
 use crate::locate::{self, Line, Turn};
-use crate::ocr::{Ocr, OcrError, Quad, RecognisedText, TextRegion, View};
+use crate::ocr::{Ocr, OcrError, Quad, TextRegion};
 use crate::reading::{DocumentReading, MrzFormat, Source, TextLine};
 use crate::zone::{self, ZoneReading};
-use crate::{confirmation, detection, fields, quality, visual, zone_search};
+use crate::{confirmation, detection, fields, page_lines, quality, visual, zone_search};
 
 /// Why a picture could not be read. The cause is always the installation, never the picture.
 #[derive(Debug, thiserror::Error)]
@@ -85,17 +85,6 @@ pub struct DocumentEngine {
 /// Larger pictures are reduced to at most this many pixels on their longer side, and to at least so many.
 const WORKING_SIDE: u32 = 2400;
 const LEAST_WORKING_SIDE: u32 = 1900;
-/// At most this many lines are read.
-const MAX_LINES: usize = 60;
-/// The lines read have at most this sum of aspects (length by height). Aspect 1 costs 4 ms on one core.
-const MAX_TOTAL_ASPECT: f32 = 300.0;
-/// Lines lower than this, in pixels of the working picture, are not read.
-const MIN_LINE_HEIGHT: f32 = 6.0;
-/// Lines with a larger aspect (length by height) have wide or small characters, so they are narrowed before
-/// reading.
-const LONG_ASPECT: f32 = 14.0;
-/// The factor by which long lines are narrowed.
-const LONG_SQUEEZE: f32 = 0.75;
 /// The work limits for a barcode that is expected and for one that is only possible.
 const BARCODE_WORK: [WorkBudget; 2] = [WorkBudget::pixels(60_000_000), WorkBudget::pixels(10_000_000)];
 
@@ -137,7 +126,7 @@ impl DocumentEngine {
             .then(|| print_area(&regions, zone.as_ref(), size, scale))
             .flatten();
 
-        let (turn, lines) = self.read_lines(&Pyramid::of(&working), &regions, zone.as_ref())?;
+        let (turn, lines) = page_lines::read(&self.ocr, &Pyramid::of(&working), &regions, zone.as_ref())?;
         let page: Cow<'_, Picture> = if turn == Turn::default() {
             working
         } else {
@@ -237,129 +226,6 @@ impl DocumentEngine {
         })
     }
 
-    /// Finds the page's orientation and reads its lines. The quads of the lines are in the turned picture. If the
-    /// zone is known, so are the orientation and its own lines, and other lines of its page come first.
-    fn read_lines(
-        &self,
-        picture: &Pyramid<'_>,
-        regions: &[TextRegion],
-        zone: Option<&ZoneReading>,
-    ) -> Result<(Turn, Vec<Line>), OcrError> {
-        let row = zone.and_then(ZoneReading::first_row);
-        let across = row
-            .as_ref()
-            .map_or_else(|| locate::mostly_across(regions), locate::is_across);
-        let page = row.as_ref().map(locate::page_above);
-        let on_page = |region: &TextRegion| {
-            page.as_ref()
-                .is_none_or(|page| locate::contains(page, region.quad.centre()))
-        };
-        // A zone that our own network has read is not read again.
-        let zone_lines = zone.and_then(ZoneReading::lines).unwrap_or_default();
-        let is_read = |quad: &Quad| !zone_lines.is_empty() && zone.is_some_and(|zone| zone.includes(quad));
-        let mut chosen: Vec<TextRegion> = regions
-            .iter()
-            .filter(|r| r.quad.height() >= MIN_LINE_HEIGHT && !is_read(&r.quad))
-            .filter(|r| r.quad.aspect() < 2.0 || locate::is_across(&r.quad) == across)
-            .copied()
-            .collect();
-        chosen.sort_by(|a, b| {
-            on_page(b)
-                .cmp(&on_page(a))
-                .then(importance(b).total_cmp(&importance(a)))
-        });
-        chosen.truncate(MAX_LINES);
-        for region in &mut chosen {
-            region.quad = along_page(region.quad, across);
-        }
-        let (sense, mut probe_readings) = match &row {
-            Some(row) => (TextDirection::of_zone(row), HashMap::new()),
-            None => self.detect_text_direction(picture, &chosen)?,
-        };
-        let probe = Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 9.0, 3.0);
-        let turn = Turn::to_upright(&sense.apply(&along_page(probe, across)));
-        let size = (picture.whole().width, picture.whole().height);
-        let mut lines = Vec::with_capacity(chosen.len());
-        let mut budget = MAX_TOTAL_ASPECT;
-        for (at, region) in chosen.iter().enumerate() {
-            let quad = sense.apply(&region.quad);
-            let read = match probe_readings.remove(&at) {
-                Some(read) => read,
-                None if budget > 0.0 => self.recognise_fast(picture, &quad)?,
-                None => continue,
-            };
-            budget -= quad.aspect();
-            lines.push(Line {
-                quad: quad.map(|p| turn.apply_to_point(p, size)),
-                read,
-            });
-        }
-        lines.extend(zone_lines.into_iter().map(|line| Line {
-            quad: line.quad.map(|p| turn.apply_to_point(p, size)),
-            ..line
-        }));
-        lines.sort_by(|a, b| reading_order(a).total_cmp(&reading_order(b)));
-        Ok((turn, lines))
-    }
-
-    fn recognise(&self, picture: &Pyramid<'_>, quad: &Quad) -> Result<RecognisedText, OcrError> {
-        self.ocr.recognise(picture, quad, View::Colour, squeeze(quad))
-    }
-
-    fn recognise_fast(&self, picture: &Pyramid<'_>, quad: &Quad) -> Result<RecognisedText, OcrError> {
-        self.ocr.recognise_fast(picture, quad, squeeze(quad))
-    }
-
-    /// Finds the direction of the text by reading a few clear lines. Also returns those readings, by region
-    /// index.
-    fn detect_text_direction(
-        &self,
-        picture: &Pyramid<'_>,
-        regions: &[TextRegion],
-    ) -> Result<(TextDirection, HashMap<usize, RecognisedText>), OcrError> {
-        const PROBES: usize = 4;
-        /// From this mean confidence on, the remaining directions are not tried.
-        const SURE: f32 = 0.9;
-        /// Below this the text may be mirrored.
-        const POOR: f32 = 0.88;
-        /// Another direction must have a mean confidence higher by this.
-        const LEAD: f32 = 0.03;
-        let fit = |at: &usize| (2.5..10.0).contains(&regions[*at].quad.aspect());
-        let mut probes: Vec<usize> = (0..regions.len()).filter(fit).take(PROBES).collect();
-        if probes.is_empty() {
-            probes = (0..regions.len()).take(PROBES).collect();
-        }
-        let read = |sense: TextDirection| -> Result<(f32, HashMap<usize, RecognisedText>), OcrError> {
-            let (mut sum, mut weight, mut reads) = (0.0, 0.0, HashMap::new());
-            for &at in &probes {
-                let read = self.recognise(picture, &sense.apply(&regions[at].quad))?;
-                let letters = read.text.chars().filter(|c| c.is_alphanumeric()).count().min(12) as f32;
-                // A probe without letters lowers the mean, because it is evidence against this direction.
-                sum += read.confidence * letters;
-                weight += letters.max(2.0);
-                reads.insert(at, read);
-            }
-            Ok((if weight > 0.0 { sum / weight } else { 0.0 }, reads))
-        };
-        let (mut score, reads) = read(TextDirection::Plain)?;
-        let mut best = (TextDirection::Plain, reads);
-        for (sense, unless_above) in [
-            (TextDirection::UpsideDown, SURE),
-            (TextDirection::Mirrored, POOR),
-            (TextDirection::MirroredUpsideDown, POOR),
-        ] {
-            if probes.is_empty() || score >= unless_above {
-                break;
-            }
-            let (other, reads) = read(sense)?;
-            if other > score + LEAD {
-                score = other;
-                best = (sense, reads);
-            }
-        }
-        Ok(best)
-    }
-
     /// Reads rows of a machine-readable zone at right angles to the page's other text, as on a passport
     /// photographed open.
     fn find_crosswise_mrz_rows(
@@ -383,7 +249,7 @@ impl DocumentEngine {
                 let quad = if upside_down { quad.upside_down() } else { quad };
                 lines.push(Line {
                     quad,
-                    read: self.recognise(page, &quad)?,
+                    read: page_lines::recognise(&self.ocr, page, &quad)?,
                 });
             }
             let rows = locate::mrz_rows(&lines);
@@ -392,41 +258,6 @@ impl DocumentEngine {
             }
         }
         Ok(best)
-    }
-}
-
-/// How text runs compared with the order of its quad's corners.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TextDirection {
-    Plain,
-    UpsideDown,
-    Mirrored,
-    MirroredUpsideDown,
-}
-
-impl TextDirection {
-    /// The direction of a page's text by the first row of its zone. Regions read rightwards or downwards.
-    fn of_zone(row: &Quad) -> Self {
-        let along = row.along();
-        let is_backwards = if locate::is_across(row) {
-            along.x < 0.0
-        } else {
-            along.y < 0.0
-        };
-        if is_backwards {
-            Self::UpsideDown
-        } else {
-            Self::Plain
-        }
-    }
-
-    fn apply(self, quad: &Quad) -> Quad {
-        match self {
-            Self::Plain => *quad,
-            Self::UpsideDown => quad.upside_down(),
-            Self::Mirrored => quad.mirrored(),
-            Self::MirroredUpsideDown => quad.mirrored().upside_down(),
-        }
     }
 }
 
@@ -479,36 +310,6 @@ fn working_picture<'a>(pyramid: &'a Pyramid<'_>) -> Cow<'a, Picture> {
     let scale = WORKING_SIDE as f32 / longest;
     let side = |length: u32| (length as f32 * scale).round() as u32;
     Cow::Owned(near.resized(side(whole.width), side(whole.height)))
-}
-
-/// Ranks regions for reading: large and long lines score highest.
-fn importance(region: &TextRegion) -> f32 {
-    region.score * region.quad.height() * region.quad.length().sqrt()
-}
-
-/// Gives a region the page's direction, rightwards or downwards: nearly square regions have no reliable direction.
-fn along_page(quad: Quad, across: bool) -> Quad {
-    if locate::is_across(&quad) == across {
-        return quad;
-    }
-    let [a, b, c, d] = quad.0;
-    // The detector's regions read rightwards or downwards, so this one does so, too.
-    Quad(if across { [d, a, b, c] } else { [b, c, d, a] })
-}
-
-/// The factor by which a line is narrowed for reading.
-fn squeeze(quad: &Quad) -> f32 {
-    if quad.aspect() > LONG_ASPECT {
-        LONG_SQUEEZE
-    } else {
-        1.0
-    }
-}
-
-fn reading_order(line: &Line) -> f32 {
-    let centre = line.quad.centre();
-    // Lines are ordered by row, each about a line's height, and within a row from left to right.
-    (centre.y / line.quad.height().max(8.0)).round() * 1e5 + centre.x
 }
 
 /// Turns boxes in the working picture into boxes in the picture that was read, which is `scale` times as large.

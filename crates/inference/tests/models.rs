@@ -22,7 +22,9 @@ fn every_model_takes_and_answers_the_documented_shapes() {
         (ModelName::SfaceEmbedding, vec![vec![1, 128]]),
         (ModelName::TextDetector, vec![vec![1, 1, 320, 320]]),
         (ModelName::TextRecogniser, vec![vec![1, 40, 18_710]]),
+        (ModelName::LatinTextRecogniser, vec![vec![1, 40, 545]]),
         (ModelName::FastTextRecogniser, vec![vec![1, 40, 6_906]]),
+        (ModelName::FastLatinTextRecogniser, vec![vec![1, 40, 338]]),
         (ModelName::MrzRecogniser, vec![vec![1, 160, 38]]),
     ] {
         let shape = name.nominal_shape();

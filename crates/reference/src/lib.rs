@@ -1,6 +1,6 @@
 //! Reference data about the world's documents: countries and their names, ICAO issuer codes and
 //! transliteration. Rules state which country's documents have a back, an MRZ or a barcode. Also the
-//! contract's words for outcomes ([`status`]).
+//! contract's words for outcomes ([`status`]), and the [`scripts`] of states.
 //!
 //! The crate consists of tables with their sources and of look-ups in them. It never does I/O and never
 //! decides anything about a person.
@@ -9,6 +9,7 @@ pub mod countries;
 pub mod documents;
 pub mod icao;
 mod names;
+pub mod scripts;
 pub mod status;
 
 pub use countries::{Country, UTOPIA, countries, country, country_by_alpha3};

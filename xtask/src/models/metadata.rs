@@ -1,5 +1,6 @@
-//! Adds metadata to an ONNX file. The file's network stays as it is.
+//! Reads the metadata of an ONNX file and adds to it. The file's network stays as it is.
 
+use anyhow::{Context, Result};
 use prost::Message;
 
 /// The part of ONNX's `ModelProto` that has the metadata.
@@ -30,6 +31,18 @@ pub(super) fn append(file: &mut Vec<u8>, key: &str, value: &str) {
     file.extend(metadata.encode_to_vec());
 }
 
+/// The last value of a key.
+pub(super) fn value(file: &[u8], key: &str) -> Option<String> {
+    let entries = Metadata::decode(file).ok()?.metadata_props;
+    entries.into_iter().rev().find(|entry| entry.key() == key)?.value
+}
+
+/// The key of an encoded entry.
+pub(super) fn key(entry: &[u8]) -> Result<String> {
+    let entry = Entry::decode(entry).context("reading an entry of the metadata")?;
+    Ok(entry.key.unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,8 +52,8 @@ mod tests {
         let mut file = Vec::new();
         append(&mut file, "a", "1");
         append(&mut file, "b", "2");
-        let found = Metadata::decode(&file[..]).unwrap().metadata_props;
-        let keys: Vec<&str> = found.iter().map(Entry::key).collect();
-        assert_eq!(keys, ["a", "b"]);
+        assert_eq!(value(&file, "a").as_deref(), Some("1"));
+        assert_eq!(value(&file, "b").as_deref(), Some("2"));
+        assert_eq!(value(&file, "c"), None);
     }
 }

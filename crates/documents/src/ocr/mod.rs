@@ -14,12 +14,12 @@ mod regular_run;
 mod row_fit;
 mod zone_line;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use inference::{ModelName, Models};
 
 pub use quad::Quad;
-pub use recognise::{RecognisedText, View};
+pub use recognise::{Characters, RecognisedText, View};
 pub(crate) use regular_run::RegularRun;
 pub(crate) use row_fit::{FITTED_HEIGHT, fitted_rows};
 
@@ -49,11 +49,15 @@ pub struct TextRegion {
 #[derive(Debug)]
 pub struct Ocr {
     models: Arc<Models>,
-    /// The recogniser of most characters.
-    full: Alphabet,
-    /// The fast recogniser.
-    fast: Alphabet,
+    /// The recognisers by [`Characters`]. Those of all characters take most memory, and many documents don't need them, so
+    /// each is prepared at its first use.
+    better: [OnceLock<Alphabet>; 2],
+    fast: [OnceLock<Alphabet>; 2],
 }
+
+/// The better recognisers by [`Characters`], and the fast ones.
+const BETTER: [ModelName; 2] = [ModelName::LatinTextRecogniser, ModelName::TextRecogniser];
+const FAST: [ModelName; 2] = [ModelName::FastLatinTextRecogniser, ModelName::FastTextRecogniser];
 
 /// The output of a text recogniser.
 #[derive(Debug)]
@@ -88,17 +92,42 @@ impl Alphabet {
 }
 
 impl Ocr {
-    /// Prepares the alphabets of the recognisers.
+    /// Prepares the recognisers that most documents need.
     ///
     /// # Errors
     /// Fails when a recogniser's metadata has no alphabet.
     pub fn new(models: Arc<Models>) -> Result<Self, OcrError> {
-        Ok(Self {
-            full: Alphabet::of(&models, ModelName::TextRecogniser)?,
-            fast: Alphabet::of(&models, ModelName::FastTextRecogniser)?,
+        let ocr = Self {
+            better: Default::default(),
+            fast: Default::default(),
             models,
-        })
+        };
+        ocr.better(Characters::Latin)?;
+        ocr.fast(Characters::Latin)?;
+        Ok(ocr)
     }
+
+    fn better(&self, characters: Characters) -> Result<&Alphabet, OcrError> {
+        let at = characters as usize;
+        prepared(&self.better[at], &self.models, BETTER[at])
+    }
+
+    fn fast(&self, characters: Characters) -> Result<&Alphabet, OcrError> {
+        let at = characters as usize;
+        prepared(&self.fast[at], &self.models, FAST[at])
+    }
+}
+
+fn prepared<'a>(
+    alphabet: &'a OnceLock<Alphabet>,
+    models: &Models,
+    model: ModelName,
+) -> Result<&'a Alphabet, OcrError> {
+    if let Some(alphabet) = alphabet.get() {
+        return Ok(alphabet);
+    }
+    let new = Alphabet::of(models, model)?;
+    Ok(alphabet.get_or_init(|| new))
 }
 
 /// The MRZ symbols that may have been printed where the recogniser reads this class, each with its share of

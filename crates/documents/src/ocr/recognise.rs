@@ -12,9 +12,6 @@ const HEIGHT: u32 = 48;
 const MAX_WIDTH: u32 = 1600;
 /// Widths are multiples of this, so that the runtime has few different input shapes.
 const WIDTH_STEP: u32 = 16;
-/// From this mean probability of its characters on, the fast recogniser's reading counts.
-const CERTAIN: f32 = 0.95;
-
 /// How the pixels of a line are prepared for the recogniser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
@@ -25,6 +22,28 @@ pub enum View {
     Ink,
     /// [`View::Ink`], slightly blurred against moiré and grain.
     SoftInk,
+}
+
+/// The characters that a recogniser looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Characters {
+    /// Latin letters, digits and signs.
+    Latin,
+    /// Those, and Han, kana and Greek letters among others.
+    All,
+}
+
+impl Characters {
+    /// The characters of a text.
+    pub(crate) fn of(text: &str) -> Self {
+        let is_latin =
+            |c: char| !c.is_alphabetic() || matches!(c, 'A'..='Z' | 'a'..='z' | 'ª'..='\u{24f}' | 'Ḁ'..='ỿ');
+        if text.chars().all(is_latin) {
+            Self::Latin
+        } else {
+            Self::All
+        }
+    }
 }
 
 /// The recognition result of a line.
@@ -52,11 +71,14 @@ impl Ocr {
         view: View,
         squeeze: f32,
     ) -> Result<RecognisedText, OcrError> {
-        self.read_line(&self.full, &Line::cut_out(pyramid, quad, view, squeeze))
+        self.read_line(
+            self.better(Characters::All)?,
+            &Line::cut_out(pyramid, quad, view, squeeze),
+        )
     }
 
-    /// Does the same for text outside a zone, in a fifth of the time where the fast recogniser is certain. Other lines are
-    /// read again by the recogniser of most characters.
+    /// Does the same for text of these characters outside a zone, in a fifth of the time. `again` gets this reading, and says
+    /// which characters a slower and better recogniser looks for in the same line, or `None` if the reading is good enough.
     ///
     /// # Errors
     /// Fails when a model does not run, or its output does not fit the alphabet.
@@ -65,13 +87,15 @@ impl Ocr {
         pyramid: &Pyramid<'_>,
         quad: &Quad,
         squeeze: f32,
+        characters: Characters,
+        again: impl Fn(&RecognisedText) -> Option<Characters>,
     ) -> Result<RecognisedText, OcrError> {
         let line = Line::cut_out(pyramid, quad, View::Colour, squeeze);
-        let fast = self.read_line(&self.fast, &line)?;
-        if fast.confidence >= CERTAIN {
-            return Ok(fast);
+        let fast = self.read_line(self.fast(characters)?, &line)?;
+        match again(&fast) {
+            None => Ok(fast),
+            Some(characters) => self.read_line(self.better(characters)?, &line),
         }
-        self.read_line(&self.full, &line)
     }
 
     fn read_line(&self, alphabet: &Alphabet, line: &Line) -> Result<RecognisedText, OcrError> {

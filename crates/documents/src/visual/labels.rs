@@ -287,6 +287,16 @@ fn nearest(key: &str, folded: &str) -> Option<(&'static Phrase, usize)> {
 
 /// Whether a text is one label or more, perhaps badly read, and not a value.
 pub(super) fn is_like_label(text: &str) -> bool {
+    label_share(text) >= 0.5
+}
+
+/// Whether a text is labels and hardly anything else, so that no value is on the same line.
+pub(crate) fn is_only_labels(text: &str) -> bool {
+    label_share(text) >= 0.8
+}
+
+/// The share of a text's letters that belong to labels and titles.
+fn label_share(text: &str) -> f32 {
     let words = words(text);
     let letters = |words: &[Word]| words.iter().map(|w| w.folded.len()).sum::<usize>();
     let covered: usize = labels_in(text, &words)
@@ -298,7 +308,7 @@ pub(super) fn is_like_label(text: &str) -> bool {
         .filter(|w| VOCABULARY.contains(&w.folded.as_str()))
         .map(|w| w.folded.len())
         .sum::<usize>();
-    2 * covered.max(vocabulary) >= letters(&words).max(1)
+    covered.max(vocabulary) as f32 / letters(&words).max(1) as f32
 }
 
 /// Words of labels and titles that are no names in any language of `labels.tsv`.

@@ -34,6 +34,7 @@ use crate::reading::{Aamva, DocumentKind, Field, MrzReading, PartialDate, Source
 use candidates::{Candidate, Context, MIN_DATE, Value, all_dates, labelled, numbered as numbered_values};
 use dates::{DateOrder, DateRole, PrintedDate};
 use labels::Label;
+pub(crate) use labels::is_only_labels;
 use machine_data::MachineData;
 use machine_print::{equal_to_machine_data, is_probably_misread};
 use page::{PageLine, page_lines};
