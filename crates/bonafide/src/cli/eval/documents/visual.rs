@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use documents::compare::{SourceData, SubmittedData, compare};
 use documents::mrz;
 use documents::reading::{Field, MrzReading, PartialDate, Source, field};
+use reference::scripts::script_beside_latin;
 use serde_json::{Map, Value, json};
 
 use super::specimen_table::Row;
@@ -34,12 +35,58 @@ struct Count {
     correct: u64,
 }
 
+/// Counts of one kind of document with one script.
+#[derive(Debug, Default)]
+struct Group {
+    documents: u64,
+    fields: [Count; FIELDS.len()],
+}
+
+impl Group {
+    /// The precision and recall of all fields, and `correct / printed` by field.
+    fn report(&self, kind: &str, script: &str) -> Value {
+        let sum = |value: fn(&Count) -> u64| self.fields.iter().map(value).sum::<u64>();
+        let fields = FIELDS
+            .iter()
+            .zip(self.fields)
+            .map(|(name, count)| ((*name).to_owned(), json!([count.correct, count.printed])));
+        json!({
+            "kind": kind,
+            "script": script,
+            "documents": self.documents,
+            "precision": rounded(share(sum(|c| c.correct), sum(|c| c.read))),
+            "recall": rounded(share(sum(|c| c.correct), sum(|c| c.printed))),
+            "correctOfPrinted": fields.collect::<Map<String, Value>>(),
+        })
+    }
+}
+
+/// The kind of a zone's document, by its code (ICAO 9303-4 to 9303-7 and 9303-8; residence permits: EU 1030/2002, USA).
+fn kind(zone: &MrzReading) -> &'static str {
+    let code = zone.fields.document_code.as_str();
+    match code.as_bytes() {
+        [b'P', ..] => "passport",
+        [b'V', ..] => "visa",
+        [b'C', b'1' | b'2'] | [b'A' | b'I', b'R'] | [b'R', ..] => "residence permit",
+        _ => "identity card",
+    }
+}
+
+/// The scripts of a zone's issuer.
+fn script(zone: &MrzReading) -> String {
+    match script_beside_latin(&zone.fields.issuer) {
+        Some(script) => format!("Latin, {script}"),
+        None => "Latin".to_owned(),
+    }
+}
+
 /// Compares the visual zones of the readings with the printed zones. Rows with wrong check digits are left out.
 ///
 /// # Errors
 /// Fails if an answer's visual zone does not have the form of one.
 pub(super) fn visual(rows: &[Row], answers: &BTreeMap<String, Value>) -> anyhow::Result<Value> {
     let mut counts = [Count::default(); FIELDS.len()];
+    let mut groups: BTreeMap<(&str, String), Group> = BTreeMap::new();
     let (mut documents, mut wrong) = (0_u64, Vec::new());
     for row in rows.iter().filter(|row| row.valid) {
         let Ok(zone) = mrz::parse(&row.lines) else {
@@ -51,13 +98,18 @@ pub(super) fn visual(rows: &[Row], answers: &BTreeMap<String, Value>) -> anyhow:
             Some(visual) => serde_json::from_value(visual.clone())
                 .with_context(|| format!("reading the visual zone of {}", row.file))?,
         };
-        for (name, count) in FIELDS.iter().zip(&mut counts) {
+        let group = groups.entry((kind(&zone), script(&zone))).or_default();
+        group.documents += 1;
+        let counts = counts.iter_mut().zip(&mut group.fields);
+        for (name, (count, of_group)) in FIELDS.iter().zip(counts) {
             let Some(is_correct) = is_correct(name, &zone, &fields) else {
                 continue;
             };
-            count.printed += 1;
-            count.read += u64::from(is_correct.is_some());
-            count.correct += u64::from(is_correct == Some(true));
+            for count in [count, of_group] {
+                count.printed += 1;
+                count.read += u64::from(is_correct.is_some());
+                count.correct += u64::from(is_correct == Some(true));
+            }
             if is_correct == Some(false) {
                 wrong.push(format!("{} {name}", row.file));
             }
@@ -86,6 +138,10 @@ pub(super) fn visual(rows: &[Row], answers: &BTreeMap<String, Value>) -> anyhow:
         json!(rounded(share(sum(|c| c.correct), sum(|c| c.printed)))),
     );
     report.insert("wrong".into(), json!(wrong));
+    let groups = groups
+        .iter()
+        .map(|((kind, script), group)| group.report(kind, script));
+    report.insert("byKindAndScript".into(), groups.collect());
     Ok(Value::Object(report))
 }
 
@@ -178,7 +234,54 @@ mod tests {
         assert_eq!(report["sexPrecision"], json!(0.0));
         assert_eq!(report["documentNumberPrecision"], json!(null));
         assert_eq!(report["wrong"], json!(["a.png sex"]));
+        let groups = report["byKindAndScript"].as_array().unwrap();
+        assert_eq!(groups.len(), 1);
+        assert_eq!(
+            (&groups[0]["kind"], &groups[0]["script"]),
+            (&json!("passport"), &json!("Latin"))
+        );
+        assert_eq!(groups[0]["documents"], json!(2));
+        assert_eq!(groups[0]["correctOfPrinted"]["birthDate"], json!([1, 2]));
     }
+
+    #[test]
+    fn kinds_are_told_by_the_code() {
+        for (lines, expected) in [
+            (
+                &[
+                    "C1USA0000000016SRC0000000001<<",
+                    "9001019F2501017UTO<<<<<<<<<<<<",
+                    "DOE<<JANE<<<<<<<<<<<<<<<<<<<<<",
+                ][..],
+                ("residence permit", "Latin"),
+            ),
+            (
+                &[
+                    "P<UKRTKACHENKO<<MARIANA<<<<<<<<<<<<<<<<<<<<<",
+                    "AA000000<4UKR9001019F2501017<<<<<<<<<<<<<<00",
+                ],
+                ("passport", "Latin, Cyrillic"),
+            ),
+            (
+                &[
+                    "V<CHNDOE<<JANE<<<<<<<<<<<<<<<<<<<<<<",
+                    "AA000000<4UTO9001019F2501017<<<<<<<<",
+                ],
+                ("visa", "Latin, Han"),
+            ),
+            (
+                &[
+                    "I<GRCDOE<<JANE<<<<<<<<<<<<<<<<<<<<<<",
+                    "AA000000<4GRC9001019F2501017<<<<<<<0",
+                ],
+                ("identity card", "Latin, Greek"),
+            ),
+        ] {
+            let zone = mrz::parse(lines).unwrap();
+            assert_eq!((kind(&zone), script(&zone).as_str()), expected, "{lines:?}");
+        }
+    }
+
     #[test]
     fn an_answer_of_another_form_is_an_error() {
         let row = Row {
