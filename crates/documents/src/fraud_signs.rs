@@ -16,7 +16,7 @@ pub struct FraudSign {
     pub measure: f32,
     /// The limit of the measure; [`FraudKind`] states on which side of it the sign is raised.
     pub limit: f32,
-    /// The field whose print was compared, a constant of [`crate::reading::field`]; `None` if none was.
+    /// The field that was compared or judged, a constant of [`crate::reading::field`]; `None` if none was.
     pub field: Option<String>,
     /// Where: x, y, width, height in pixels of the upright picture.
     #[serde(rename = "box")]
@@ -36,11 +36,14 @@ pub enum FraudKind {
     /// Print contradicts the same field of the machine-readable zone or of the barcode. The measure is the confidence
     /// of the print, 0–1; the sign is raised from the limit on.
     Contradiction,
+    /// A number that a state gives to persons or drivers has wrong check characters, or states another birth or sex than
+    /// the document. The measure is the confidence of the number, 0–1; the sign is raised from the limit on.
+    Number,
 }
 
 impl FraudKind {
     /// Every kind, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::Screen, Self::Photocopy, Self::Contradiction];
+    pub const ALL: [Self; 4] = [Self::Screen, Self::Photocopy, Self::Contradiction, Self::Number];
 
     /// Its name in data formats, such as `photocopy`.
     pub fn as_str(self) -> &'static str {
@@ -48,6 +51,7 @@ impl FraudKind {
             Self::Screen => "screen",
             Self::Photocopy => "photocopy",
             Self::Contradiction => "contradiction",
+            Self::Number => "number",
         }
     }
 }
@@ -57,7 +61,7 @@ impl FraudSign {
     pub(crate) fn of(kind: FraudKind, measure: f32, limit: f32) -> Self {
         let raised = match kind {
             FraudKind::Photocopy => measure < limit,
-            FraudKind::Screen | FraudKind::Contradiction => measure >= limit,
+            FraudKind::Screen | FraudKind::Contradiction | FraudKind::Number => measure >= limit,
         };
         Self {
             kind,

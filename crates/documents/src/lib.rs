@@ -19,6 +19,7 @@ mod detection;
 mod fields;
 mod fraud;
 pub mod fraud_signs;
+mod issuer_numbers;
 pub mod locate;
 pub mod mrz;
 pub mod ocr;

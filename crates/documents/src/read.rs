@@ -191,7 +191,7 @@ impl DocumentEngine {
             .collect();
         enlarge_boxes(&mut reading, scale);
         if hints.fraud_signs {
-            reading.fraud = fraud::contradictions(&reading, &reading);
+            reading.fraud = fraud::data_signs(&reading);
             if let Some(area) = &area {
                 let bounds = area.bounds(|p| turn.apply_to_point(p, (picture.width, picture.height)));
                 reading.fraud.extend(fraud::picture_signs(picture, area, bounds));

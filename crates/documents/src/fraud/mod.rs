@@ -2,11 +2,13 @@
 //!
 //! - `screen` and `photocopy` measure the pixels of the area with print, which `print_area` finds.
 //! - `contradiction` compares print with the machine-readable zone and the barcode.
+//! - `number` judges numbers that a state gave to the holder.
 //!
 //! Each check gives its measure, whether or not it is a sign. This module never decides about a document or a person,
 //! and never changes a reading.
 
 mod contradiction;
+mod number;
 mod photocopy;
 mod print_area;
 mod screen;
@@ -32,8 +34,17 @@ pub(crate) fn picture_signs(picture: &Picture, area: &PrintArea, bounds: [f32; 4
     [screen, copy].into_iter().flatten().map(placed).collect()
 }
 
+/// The signs of a picture's own print and data.
+pub(crate) fn data_signs(reading: &DocumentReading) -> Vec<FraudSign> {
+    let mut signs = contradictions(reading, reading);
+    signs.extend(number::in_zone(reading));
+    signs
+}
+
 /// The contradictions of one side's print to the machine-readable zone or barcode of the same or the other side of the
-/// document. Their boxes are in the picture of the print.
+/// document, and the printed numbers that are not its holder's. Their boxes are in the picture of the print.
 pub fn contradictions(print: &DocumentReading, data: &DocumentReading) -> Vec<FraudSign> {
-    contradiction::find(print, data)
+    let mut signs = contradiction::find(print, data);
+    signs.extend(number::in_print(print, data));
+    signs
 }
