@@ -36,3 +36,4 @@ mod zone_search;
 pub use batch::answer_line;
 pub use fraud::contradictions;
 pub use read::{DocumentEngine, ReadError, ReadHints, Side};
+pub use visual::kind_of_zone;

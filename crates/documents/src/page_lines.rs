@@ -15,7 +15,8 @@ use crate::zone::ZoneReading;
 
 /// At most this many lines are read.
 const MAX_LINES: usize = 60;
-/// The lines read have at most this sum of aspects (length by height). Aspect 1 costs 4 ms on one core.
+/// The lines read have at most this sum of aspects (length by height). On one core, aspect 1
+/// costs 0.6 ms by the fast recogniser and 3 ms by the better one.
 const MAX_TOTAL_ASPECT: f32 = 300.0;
 /// Lines lower than this, in pixels of the working picture, are not read.
 const MIN_LINE_HEIGHT: f32 = 6.0;

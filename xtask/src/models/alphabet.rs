@@ -34,7 +34,7 @@ struct Weights {
     raw_data: Option<Vec<u8>>,
 }
 
-/// A value of the graph without its type, which the runtime infers.
+/// A value of the graph, of a shape that the runtime infers.
 #[derive(Clone, PartialEq, Message)]
 struct Value {
     #[prost(string, optional, tag = "1")]

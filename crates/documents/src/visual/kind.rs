@@ -196,6 +196,12 @@ pub(super) fn kind_of(
     }
 }
 
+/// The kind of a zone's document, by its code alone.
+#[must_use]
+pub fn kind_of_zone(mrz: &MrzReading) -> DocumentKind {
+    by_code(mrz, None)
+}
+
 /// Determines the kind from the zone's document code (ICAO 9303-3 §5, 9303-5 §4.2.2). The title is used where
 /// the code is not specific.
 fn by_code(mrz: &MrzReading, titled: Option<DocumentKind>) -> DocumentKind {

@@ -33,6 +33,7 @@ use crate::reading::{Aamva, DocumentKind, Field, MrzReading, PartialDate, Source
 
 use candidates::{Candidate, Context, MIN_DATE, Value, all_dates, labelled, numbered as numbered_values};
 use dates::{DateOrder, DateRole, PrintedDate};
+pub use kind::kind_of_zone;
 use labels::Label;
 pub(crate) use labels::is_only_labels;
 use machine_data::MachineData;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use documents::compare::{SourceData, SubmittedData, compare};
-use documents::mrz;
-use documents::reading::{Field, MrzReading, PartialDate, Source, field};
+use documents::reading::{DocumentKind, Field, MrzReading, PartialDate, Source, field};
+use documents::{kind_of_zone, mrz};
 use reference::scripts::script_beside_latin;
 use serde_json::{Map, Value, json};
 
@@ -61,14 +61,15 @@ impl Group {
     }
 }
 
-/// The kind of a zone's document, by its code (ICAO 9303-4 to 9303-7 and 9303-8; residence permits: EU 1030/2002, USA).
+/// The kind of a zone's document in words.
 fn kind(zone: &MrzReading) -> &'static str {
-    let code = zone.fields.document_code.as_str();
-    match code.as_bytes() {
-        [b'P', ..] => "passport",
-        [b'V', ..] => "visa",
-        [b'C', b'1' | b'2'] | [b'A' | b'I', b'R'] | [b'R', ..] => "residence permit",
-        _ => "identity card",
+    match kind_of_zone(zone) {
+        DocumentKind::Passport => "passport",
+        DocumentKind::Visa => "visa",
+        DocumentKind::ResidencyCard => "residence permit",
+        DocumentKind::Drivers => "driving licence",
+        DocumentKind::IdCard => "identity card",
+        DocumentKind::Unknown | DocumentKind::None => "other",
     }
 }
 
