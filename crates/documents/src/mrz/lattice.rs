@@ -9,11 +9,13 @@
 
 use std::ops::Range;
 
-use super::layout::{Layout, NameSpans, WEIGHTS, value};
-use crate::reading::MrzCheck;
+use jiff::civil::Date;
+
+use super::layout::{Layout, value};
+use super::positions::{Part, Position, positions};
 
 /// The number of strings that each state retains and that the search returns.
-pub(super) const PATHS_PER_STATE: usize = 5;
+pub(super) const PATHS_PER_STATE: usize = 8;
 /// Strings this many nats worse than the best at the same position are dropped.
 const PRUNING_MARGIN: f32 = 14.0;
 
@@ -29,6 +31,10 @@ const AGAINST_CLASS: f32 = 5.5;
 // The costs of departures from well-formed names and numbers.
 const ODD_NAME: f32 = 4.0;
 const ODD_NUMBER: f32 = 3.0;
+/// The cost of each implausible field: a code that nobody has, a date that no calendar has.
+pub(super) const IMPLAUSIBLE: f32 = 4.0;
+/// After so many fillers, optional data has digits at most: some issuers print them at the end of the line.
+const END_OF_DATA: u8 = 3;
 
 /// Candidates of one cell, likeliest first, with log probabilities.
 pub(super) type Candidates = Vec<(char, f32)>;
@@ -42,119 +48,6 @@ pub(super) struct CandidateString {
     /// Whether a character has no cell or a cell no character, other than fillers in the runs of a line whose cells
     /// were miscounted.
     pub(super) guessed: bool,
-}
-
-/// The characters that a position allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Letter,
-    LetterOrFiller,
-    Digit,
-    DigitOrFiller,
-    Any,
-    Filler,
-    Sex,
-}
-
-impl Class {
-    fn allows(self, c: char) -> bool {
-        match self {
-            Self::Letter => c.is_ascii_uppercase(),
-            Self::LetterOrFiller => c == '<' || c == 'Ñ' || c.is_ascii_uppercase(),
-            Self::Digit => c.is_ascii_digit(),
-            Self::DigitOrFiller => c == '<' || c.is_ascii_digit(),
-            Self::Any => value(c).is_some(),
-            Self::Filler => c == '<',
-            Self::Sex => matches!(c, 'M' | 'F' | '<' | 'X'),
-        }
-    }
-}
-
-/// The part of the zone that a position belongs to. Each part has its own rules for usual characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Name,
-    Number,
-    Data,
-    Other,
-}
-
-/// One position of a layout, with the rules for its characters.
-#[derive(Debug, Clone, Copy)]
-struct Position {
-    class: Class,
-    part: Part,
-    /// The position's weight in the field's and in the composite sum; 0 if that check digit does not cover
-    /// the position.
-    weights: [u8; 2],
-    /// Whether the position is the check digit of either sum.
-    closes: [bool; 2],
-}
-
-/// The positions of every line. `rest` is the number of the document number's characters in the optional
-/// data. Without `checked`, check digits are ignored and only the classes apply.
-fn positions(layout: &Layout, rest: usize, checked: bool) -> Vec<Vec<Position>> {
-    let other = Position {
-        class: Class::Any,
-        part: Part::Other,
-        weights: [0; 2],
-        closes: [false; 2],
-    };
-    let mut grid = vec![vec![other; layout.width]; layout.lines];
-    let mut class = |span: super::layout::Span, class: Class, part: Part| {
-        for (line, column) in span.positions() {
-            grid[line][column].class = class;
-            grid[line][column].part = part;
-        }
-    };
-    class(layout.issuer, Class::LetterOrFiller, Part::Other);
-    class(layout.number, Class::Any, Part::Number);
-    for span in [layout.optional, layout.optional2].into_iter().flatten() {
-        class(span, Class::Any, Part::Data);
-    }
-    class(layout.birth, Class::DigitOrFiller, Part::Other);
-    class(layout.sex, Class::Sex, Part::Other);
-    match layout.names {
-        NameSpans::Together(span) => class(span, Class::LetterOrFiller, Part::Name),
-        NameSpans::Apart { surname, given } => {
-            class(surname, Class::LetterOrFiller, Part::Name);
-            class(given, Class::LetterOrFiller, Part::Other);
-        }
-    }
-    if let Some(span) = layout.nationality {
-        class(span, Class::LetterOrFiller, Part::Other);
-    }
-    if let Some(span) = layout.expiry {
-        class(span, Class::DigitOrFiller, Part::Other);
-    }
-    let (line, column) = (layout.document_code.line, layout.document_code.start);
-    grid[line][column].class = Class::Letter;
-
-    for check in layout.checks(rest) {
-        let slot = usize::from(check.name == MrzCheck::Composite);
-        let digit = &mut grid[check.digit.0][check.digit.1];
-        digit.class = if check.may_be_blank() {
-            Class::DigitOrFiller
-        } else {
-            Class::Digit
-        };
-        digit.closes[slot] = checked;
-        let covered = check.covers.iter().flat_map(|span| span.positions());
-        for ((line, column), weight) in covered.zip(WEIGHTS.iter().cycle()) {
-            grid[line][column].weights[slot] = if checked { *weight } else { 0 };
-        }
-    }
-    if let (Some(more), true) = (layout.long_number, rest > 0) {
-        let (line, column) = layout.number_digit();
-        grid[line][column].class = Class::Filler;
-        for position in &mut grid[more.line][more.start..more.start + rest] {
-            position.part = Part::Number;
-        }
-        if rest + 1 < more.len {
-            grid[more.line][more.start + rest + 1].class = Class::Filler;
-        }
-    }
-    grid
 }
 
 /// A partial string.
@@ -277,11 +170,13 @@ pub(super) fn search(
     rest: usize,
     lines: &[Vec<Candidates>],
     checked: bool,
+    today: Date,
 ) -> Vec<CandidateString> {
     let mut search = Search {
         miscounted: false,
         arena: Vec::new(),
         checked,
+        today,
     };
     // Between lines, a state is the sums only.
     let mut between = Layer::new(0);
@@ -328,6 +223,7 @@ struct Search {
     /// Every character of every path, with the index of the previous one.
     arena: Vec<(char, u32)>,
     checked: bool,
+    today: Date,
 }
 
 impl Search {
@@ -507,7 +403,10 @@ impl Search {
             // A number has fillers only at its end, and most issuers avoid the letters that look like digits.
             Part::Number | Part::Data if !self.checked => {}
             Part::Number | Part::Data => {
-                let gap = position.part == Part::Number && !filler && path.fillers > 0;
+                let gap = match position.part {
+                    Part::Number => !filler && path.fillers > 0,
+                    _ => c.is_ascii_uppercase() && path.fillers >= END_OF_DATA,
+                };
                 path.score -= if gap || matches!(c, 'O' | 'I' | 'Q') {
                     ODD_NUMBER
                 } else {
@@ -522,6 +421,11 @@ impl Search {
             (true, true) => 1,
             (true, false) => path.fillers.saturating_add(1),
         };
+        if let Some(field) = position.completes
+            && !field.is_plausible(&self.text(&path, c, field.length()), self.today)
+        {
+            path.score -= IMPLAUSIBLE;
+        }
         if path.score < next.best - PRUNING_MARGIN {
             return;
         }
@@ -532,6 +436,18 @@ impl Search {
         if next.offer(state, path) {
             self.arena.push((c, before));
         }
+    }
+
+    /// The last characters of a path with the next one, `length` in all.
+    fn text(&self, path: &Path, next: char, length: usize) -> Vec<char> {
+        let mut text = vec![next];
+        let mut node = path.node;
+        while let Some(&(c, before)) = self.arena.get(node as usize).filter(|_| text.len() < length) {
+            text.push(c);
+            node = before;
+        }
+        text.reverse();
+        text
     }
 
     /// The complete string of a path through all lines.

@@ -12,6 +12,7 @@ mod dates;
 mod lattice;
 mod layout;
 mod parse;
+mod positions;
 mod repair;
 
 pub use cells::{Cell, Line, cells};

@@ -6,7 +6,7 @@
 use jiff::civil::Date;
 
 use super::cells::Line;
-use super::lattice::{CandidateString, Candidates, PATHS_PER_STATE, best_score, search};
+use super::lattice::{CandidateString, Candidates, IMPLAUSIBLE, PATHS_PER_STATE, best_score, search};
 use super::layout::Layout;
 use super::parse::{read, today};
 use crate::reading::{MrzFormat, MrzReading, MrzWarning};
@@ -14,9 +14,8 @@ use crate::reading::{MrzFormat, MrzReading, MrzWarning};
 /// The log of the share of documents with wrong check digits in print (specimens, damaged and forged
 /// documents).
 const PRINTED_WRONG: f32 = -3.9;
-/// The log priors of a long document number, of each implausible field, and of a truncated name.
+/// The log priors of a long document number and of a truncated name.
 const LONG_NUMBER: f32 = -2.0;
-const IMPLAUSIBLE: f32 = -4.0;
 const TRUNCATED: f32 = -0.7;
 /// A repair is reported if it is e² ≈ 7 times likelier than all alternatives together.
 const MIN_REPORT_MARGIN: f32 = 2.0;
@@ -69,9 +68,9 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
     }
     for layout in layouts {
         for rest in long_numbers(layout, &lines) {
-            let found = search(layout, rest, &lines, true);
+            let found = search(layout, rest, &lines, true, today);
             if found.len() == PATHS_PER_STATE {
-                // Strings that were left out may be plausible, whatever the last one is.
+                // Strings that were left out may have plausible names, whatever the last one has.
                 let prior = if rest > 0 { LONG_NUMBER } else { 0.0 };
                 left_out.extend(found.last().map(|string| string.score + prior));
             }
@@ -80,7 +79,7 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
                 .map(|string| ScoredReading::new(layout, string, rest, today, &seen));
             valid.extend(found.filter(|r| r.mrz.valid));
         }
-        if let Some(string) = search(layout, 0, &lines, false).into_iter().next() {
+        if let Some(string) = search(layout, 0, &lines, false, today).into_iter().next() {
             let reading = ScoredReading::new(layout, string, 0, today, &seen);
             if printed.as_ref().is_none_or(|p| p.score < reading.score) {
                 printed = Some(reading);
@@ -106,12 +105,11 @@ struct ScoredReading {
 impl ScoredReading {
     fn new(layout: &Layout, found: CandidateString, rest: usize, today: Date, seen: &[Vec<bool>]) -> Self {
         let mrz = read(layout, &found.lines, today);
-        let odd = |w: &MrzWarning| {
-            if *w == MrzWarning::NameMayBeTruncated {
-                TRUNCATED
-            } else {
-                IMPLAUSIBLE
-            }
+        let odd = |w: &MrzWarning| match w {
+            MrzWarning::NameMayBeTruncated => TRUNCATED,
+            MrzWarning::ImplausibleName | MrzWarning::ImplausibleSex => -IMPLAUSIBLE,
+            // The search has counted the others.
+            _ => 0.0,
         };
         let prior: f32 = mrz.warnings.iter().map(odd).sum();
         let long = if rest > 0 { LONG_NUMBER } else { 0.0 };
