@@ -4,6 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The most bytes of a text in a sign: more than one line of print has.
+const LONGEST_TEXT: usize = 1_000;
+
 /// One check for fraud of one picture, whether or not it found something.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -18,6 +21,13 @@ pub struct FraudSign {
     pub limit: f32,
     /// The field that was compared or judged, a constant of [`crate::reading::field`]; `None` if none was.
     pub field: Option<String>,
+    /// The value that was compared or judged, as it was read; of a number that its state wants masked, only the last
+    /// digits. Earlier versions did not record it.
+    #[serde(default)]
+    pub value: Option<String>,
+    /// The value that a contradiction's zone or barcode states instead.
+    #[serde(default)]
+    pub expected: Option<String>,
     /// Where: x, y, width, height in pixels of the upright picture.
     #[serde(rename = "box")]
     pub bounds: Option<[f32; 4]>,
@@ -69,13 +79,17 @@ impl FraudSign {
             measure,
             limit,
             field: None,
+            value: None,
+            expected: None,
             bounds: None,
         }
     }
 
-    /// Whether this crate can produce it: its numbers are finite. Signs from another process may contain anything.
+    /// Whether this crate can produce it: its numbers are finite, and its texts no longer than a field. Signs from
+    /// another process may contain anything.
     pub fn is_plausible(&self) -> bool {
         let mut numbers = self.bounds.iter().flatten().chain([&self.measure, &self.limit]);
-        numbers.all(|number| number.is_finite())
+        let mut texts = [&self.field, &self.value, &self.expected].into_iter().flatten();
+        numbers.all(|number| number.is_finite()) && texts.all(|text| text.len() <= LONGEST_TEXT)
     }
 }

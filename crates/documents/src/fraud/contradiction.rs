@@ -20,20 +20,39 @@ pub(super) fn find(printed: &DocumentReading, data: &DocumentReading) -> Vec<Fra
         .map(|mrz| (SourceData::from(mrz), mrz.accepted))
         .into_iter()
         .chain(data.aamva().map(|card| (SourceData::from(card), true)));
-    let mut fields: Vec<&str> = sources
-        .flat_map(|(data, is_certain)| contradicted(&print, &data, is_certain))
+    let mut fields: Vec<(&str, Option<String>)> = sources
+        .flat_map(|(data, is_certain)| {
+            let fields = contradicted(&print, &data, is_certain);
+            fields.into_iter().map(move |name| (name, stated(&data, name)))
+        })
         .collect();
-    fields.sort_unstable();
-    fields.dedup();
-    let sign = |name: &str| {
+    fields.sort_by_key(|(name, _)| *name);
+    fields.dedup_by_key(|(name, _)| *name);
+    let sign = |(name, expected): (&str, Option<String>)| {
         let field = printed.visual.get(name)?;
         Some(FraudSign {
             field: Some(name.to_owned()),
+            value: Some(field.value.clone()),
+            expected,
             bounds: field.bounds,
             ..FraudSign::of(FraudKind::Contradiction, field.confidence, CONFIDENCE)
         })
     };
     fields.into_iter().filter_map(sign).collect()
+}
+
+/// What the data state as a field that [`contradicted`] compares.
+fn stated(data: &SourceData, name: &str) -> Option<String> {
+    let date = |date: Option<PartialDate>| date.map(|date| date.to_string());
+    match name {
+        field::LAST_NAME => data.surname.clone(),
+        field::FIRST_NAME => data.given_names.clone(),
+        field::BIRTH_DATE => date(data.birth_date),
+        field::EXPIRY_DATE => date(data.expiry_date),
+        field::ISSUE_DATE => date(data.issue_date),
+        field::DOCUMENT_NUMBER => data.document_number.clone(),
+        _ => None,
+    }
 }
 
 /// The fields whose print is another value than the data's. Fields whose print has many forms are not compared.
@@ -165,6 +184,15 @@ mod tests {
             assert_eq!(raised, expected, "{name} {value} {confidence} {is_accepted}");
             for sign in found {
                 assert_eq!(sign.field.as_deref(), Some(name));
+                assert_eq!(sign.value.as_deref(), Some(value));
+                let of_zone = match name {
+                    "birthDate" => "1974-08-12",
+                    "expiryDate" => "2012-04-15",
+                    "lastName" => "ERIKSSON",
+                    "firstName" => "ANNA MARIA",
+                    _ => "L898902C3",
+                };
+                assert_eq!(sign.expected.as_deref(), Some(of_zone));
                 assert_eq!(
                     (sign.measure, sign.bounds),
                     (confidence, Some([1.0, 2.0, 3.0, 4.0]))

@@ -6,7 +6,7 @@
 
 use crate::compare::{SourceData, plain_number};
 use crate::fraud_signs::{FraudKind, FraudSign};
-use crate::issuer_numbers::{Judgement, has_numbers_of_foreigners, judge, may_be_document_number};
+use crate::issuer_numbers::{Judgement, has_numbers_of_foreigners, judge, masked, may_be_document_number};
 use crate::reading::{DocumentReading, MrzReading, PartialDate, Source, field};
 
 /// From this confidence of the number on, the sign is raised.
@@ -60,13 +60,14 @@ pub(super) fn in_zone(reading: &DocumentReading) -> Vec<FraudSign> {
     }
     let holder = Holder::of_zone(zone);
     let numbers = [&fields.optional_data, &fields.optional_data2];
-    let is_contradicted = numbers
+    let contradicted = numbers
         .into_iter()
-        .any(|number| holder.is_contradicted(state, number) == Some(true));
+        .find(|number| holder.is_contradicted(state, number) == Some(true));
     let confidence = OF_ZONE[usize::from(!zone.accepted)];
-    is_contradicted
-        .then(|| FraudSign {
+    contradicted
+        .map(|number| FraudSign {
             field: Some(field::PERSONAL_NUMBER.to_owned()),
+            value: Some(masked(state, number)),
             ..FraudSign::of(FraudKind::Number, confidence, CONFIDENCE)
         })
         .into_iter()
@@ -95,6 +96,7 @@ pub(super) fn in_print(print: &DocumentReading, data: &DocumentReading) -> Vec<F
             let number = print.visual.get(name)?;
             holder.is_contradicted(state, &number.value)?.then(|| FraudSign {
                 field: Some(name.to_owned()),
+                value: Some(masked(state, &number.value)),
                 bounds: number.bounds,
                 ..FraudSign::of(FraudKind::Number, number.confidence, CONFIDENCE)
             })
@@ -151,7 +153,8 @@ mod tests {
             assert!(
                 found
                     .iter()
-                    .all(|sign| sign.field.as_deref() == Some(field::PERSONAL_NUMBER))
+                    .all(|sign| sign.field.as_deref() == Some(field::PERSONAL_NUMBER)
+                        && sign.value.as_deref() == Some(optional))
             );
         }
     }
@@ -198,6 +201,7 @@ mod tests {
             let found = in_print(&print, &DocumentReading::default());
             assert_eq!(found.first().map(|sign| sign.raised), raised, "{state} {number}");
             assert!(found.iter().all(|sign| sign.bounds == Some([1.0, 2.0, 3.0, 4.0])));
+            assert!(found.iter().all(|sign| sign.value.as_deref() == Some(number)));
             // The zone's holder comes first.
             let zone = document(state, state, "");
             let found = in_print(&print, &zone);

@@ -7,6 +7,7 @@
 mod checksums;
 mod states;
 
+use crate::compare::plain_number;
 use crate::reading::PartialDate;
 
 pub(crate) use states::{has_numbers_of_foreigners, judge, may_be_document_number};
@@ -68,9 +69,39 @@ impl Birth {
     }
 }
 
+/// The digits of an Aadhaar number that others may see (UIDAI's "masked Aadhaar" shows the last four).
+const VISIBLE_OF_AADHAAR: usize = 4;
+
+/// A number as others may see it: an Aadhaar number without its first eight digits, any other one as it is.
+pub(crate) fn masked(state: &str, number: &str) -> String {
+    let plain = plain_number(number);
+    if state != "IND" || judge(state, &plain).is_none() {
+        return number.to_owned();
+    }
+    let hidden = plain.len().saturating_sub(VISIBLE_OF_AADHAAR);
+    plain
+        .chars()
+        .enumerate()
+        .map(|(at, digit)| if at < hidden { 'X' } else { digit })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_last_digits_of_aadhaar_are_visible() {
+        for (state, number, visible) in [
+            ("IND", "2341 2341 2346", "XXXXXXXX2346"),
+            // A wrong one may be a misread right one.
+            ("IND", "234123412345", "XXXXXXXX2345"),
+            ("IND", "Z1234567", "Z1234567"),
+            ("POL", "740812 00003", "740812 00003"),
+        ] {
+            assert_eq!(masked(state, number), visible);
+        }
+    }
 
     #[test]
     fn a_number_contradicts_another_birth_or_sex() {

@@ -2,11 +2,15 @@
 //! figures behind it. It reads what was recorded and never evaluates anything again.
 
 use hosted_page::locale::Locale;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 use service::applicant_view::View;
 use service::attempt_detail::FraudSign;
 use verification::challenge::End;
 use verification::codes::{CODES, Code, CodeInfo, ResultObject};
+use verification::dates;
 
 use super::fields::iso_date;
 use crate::page::Page;
@@ -254,7 +258,11 @@ fn documents(page: &Page, view: &View) -> Facts {
                 .iter()
                 .find_map(|(data, source)| Some((data.get(field)?, *source)))
             {
-                facts.push((page.t(label), format!("{value} ({source})")));
+                let mut said = format!("{value} ({source})");
+                if field == "expiryDate" && has_expired(view, value) {
+                    said = format!("{said} · {}", page.t("review.fact.expired"));
+                }
+                facts.push((page.t(label), said));
             }
         }
     }
@@ -264,7 +272,20 @@ fn documents(page: &Page, view: &View) -> Facts {
     facts
 }
 
-/// A sign of fraud on a picture: what was measured, and whether that raises it.
+/// The day of the attempt, in UTC.
+fn day_of(view: &View) -> Option<Date> {
+    let at = Timestamp::from_millisecond(view.attempt.created_at).ok()?;
+    Some(at.to_zoned(TimeZone::UTC).date())
+}
+
+/// Whether a date, of which a part may be unknown, was past on the day of the attempt.
+fn has_expired(view: &View, date: &str) -> bool {
+    dates::iso_range(date)
+        .zip(day_of(view))
+        .is_some_and(|((_, last), day)| last < day)
+}
+
+/// A sign of fraud on a picture: the value that was judged, what was measured, and whether that raises it.
 fn fraud_sign(page: &Page, file: &str, sign: &FraudSign) -> (String, String) {
     let name = page.word("review.fraud", sign.kind.as_str());
     let field = sign.field.as_ref().map(|field| page.word("review.field", field));
@@ -283,7 +304,16 @@ fn fraud_sign(page: &Page, file: &str, sign: &FraudSign) -> (String, String) {
         "limit",
         format!("{:.1}", sign.limit),
     );
-    (label, format!("{outcome} · {:.2} ({limit})", sign.measure))
+    let value = sign.value.as_ref().map(|value| match &sign.expected {
+        Some(expected) => page.tf(
+            "review.fraud.instead",
+            &[("value", value), ("expected", expected)],
+        ),
+        None => format!("“{value}”"),
+    });
+    let measure = format!("{:.2} ({limit})", sign.measure);
+    let said = [Some(outcome), value, Some(measure)].into_iter().flatten();
+    (label, said.collect::<Vec<_>>().join(" · "))
 }
 
 /// The models that read the files, each with the first digits of its hash.
@@ -488,7 +518,11 @@ fn age(page: &Page, view: &View) -> Facts {
     });
     let mut facts = Vec::new();
     if let Some(born) = born.or_else(|| view.request.get("dob").map(|dob| iso_date(dob))) {
-        facts.push((page.t("review.fact.born"), born));
+        let age = dates::parse_iso(&born)
+            .zip(day_of(view))
+            .map(|(born, day)| page.t1("review.fact.years_old", "n", dates::age_on(day, born)));
+        let said = [Some(born), age].into_iter().flatten();
+        facts.push((page.t("review.fact.born"), said.collect::<Vec<_>>().join(" · ")));
     }
     let flow = view.flow.as_ref();
     for (label, bound) in [

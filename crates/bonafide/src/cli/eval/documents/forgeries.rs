@@ -213,6 +213,8 @@ mod tests {
             measure,
             limit: 4.0,
             field: None,
+            value: None,
+            expected: None,
             bounds: None,
         };
         let shown = |group: &str, half, signs, ms| Shown {

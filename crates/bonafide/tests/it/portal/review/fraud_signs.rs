@@ -1,4 +1,4 @@
-//! Signs of fraud on a document, by what the Flow does with them.
+//! What reviewers see of a document: signs of fraud by what the Flow does with them, its expiry, and the age.
 
 use serde_json::{Value, json};
 
@@ -14,6 +14,21 @@ fn account(demo: &Value) -> Merchant {
         id: merchant(demo).into(),
         live: key.clone(),
         sandbox: key,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_expiry_and_the_age_are_shown_with_their_meaning() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    for (name, has_expired) in [("2509-passport-expired", true), ("2502-mrz-differs", false)] {
+        let (status, body) = verify(&server, &demo, specimen(name).form(&demo, &json!({}))).await;
+        assert_eq!(status, 200, "{body}");
+        let page = open(&reviewer, newest(&server).await).await;
+        let said = page.contains("(MRZ) · expired before the day of the attempt");
+        assert_eq!(said, has_expired, "{name}: {page}");
+        assert!(page.contains(" on the day of the attempt"), "{name}: {page}");
+        assert!(page.contains(" · aged "), "{name}: {page}");
     }
 }
 
@@ -78,6 +93,8 @@ on_both!(
             let page = open(&reviewer, newest(&server).await).await;
             for text in [
                 "Passport · Print contradicts the machine-readable data · Date of birth",
+                // Whoever judges the sign sees both values.
+                "-06-27”, data “",
                 "sign of fraud (not proof)",
                 "class=\"fraud\"",
                 "Photographed screen",
