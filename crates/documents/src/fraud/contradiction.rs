@@ -6,6 +6,7 @@
 
 use crate::compare::{SourceData, differing_names, fold_lookalikes, plain_number};
 use crate::fraud_signs::{FraudKind, FraudSign};
+use crate::issuer_numbers::masked;
 use crate::reading::{DocumentReading, PartialDate, Source, field};
 
 /// From this confidence of the print on, the sign is raised.
@@ -28,12 +29,14 @@ pub(super) fn find(printed: &DocumentReading, data: &DocumentReading) -> Vec<Fra
         .collect();
     fields.sort_by_key(|(name, _)| *name);
     fields.dedup_by_key(|(name, _)| *name);
+    let state = zone.and_then(|mrz| mrz.fields.issuer_country.as_deref());
+    let shown = |value: &str| state.map_or_else(|| value.to_owned(), |state| masked(state, value));
     let sign = |(name, expected): (&str, Option<String>)| {
         let field = printed.visual.get(name)?;
         Some(FraudSign {
             field: Some(name.to_owned()),
-            value: Some(field.value.clone()),
-            expected,
+            value: Some(shown(&field.value)),
+            expected: expected.as_deref().map(shown),
             bounds: field.bounds,
             ..FraudSign::of(FraudKind::Contradiction, field.confidence, CONFIDENCE)
         })
@@ -199,6 +202,15 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn an_aadhaar_number_beside_another_is_masked() {
+        let mut reading = specimen(true, &[("documentNumber", "2341 2341 2346", 0.99)]);
+        reading.mrz.as_mut().unwrap().fields.issuer_country = Some("IND".into());
+        let found = find(&reading, &reading);
+        assert_eq!(found[0].value.as_deref(), Some("XXXXXXXX2346"));
+        assert_eq!(found[0].expected.as_deref(), Some("L898902C3"));
     }
 
     #[test]
