@@ -204,7 +204,8 @@ impl<T: Ms> Ms for &T {
     }
 }
 
-fn zoned(ms: i64) -> Option<jiff::Zoned> {
+/// A time in milliseconds since 1970 as UTC; `None` if no calendar has it.
+pub(crate) fn zoned(ms: i64) -> Option<jiff::Zoned> {
     Timestamp::from_millisecond(ms)
         .ok()
         .map(|time| time.to_zoned(TimeZone::UTC))

@@ -40,6 +40,11 @@ pub fn iso_range(text: &str) -> Option<(Date, Date)> {
     }
 }
 
+/// Whether the last day that `YYYY`, `YYYY-MM` or `YYYY-MM-DD` can mean is before a day; `None` for other texts.
+pub fn is_past(text: &str, day: Date) -> Option<bool> {
+    iso_range(text).map(|(_, last)| last < day)
+}
+
 /// Age in whole years on a day. In common years, a person born on 29 February turns older on 1 March.
 pub fn age_on(day: Date, birth: Date) -> i64 {
     let had_birthday = (day.month(), day.day()) >= (birth.month(), birth.day());

@@ -27,6 +27,11 @@ pub(super) fn birth(text: &[char], today: Date) -> Option<PartialDate> {
     past(parts(text)?, today)
 }
 
+/// Whether a text is a possible date of birth, or all fillers because none is known.
+pub(super) fn may_be_birth(text: &[char], today: Date) -> bool {
+    birth(text, today).is_some() || text.iter().all(|&c| c == '<')
+}
+
 /// Parses a month of issue from year and month: the latest possible month that does not begin after `today`.
 pub(super) fn issue_month(text: &[char], today: Date) -> Option<PartialDate> {
     let text: Vec<char> = text.iter().copied().chain(['<', '<']).collect();

@@ -400,7 +400,8 @@ impl Search {
                 };
                 path.score -= if odd { ODD_NAME } else { 0.0 };
             }
-            // A number has fillers only at its end, and most issuers avoid the letters that look like digits.
+            // A number has fillers only at its end, other data no letters after a run of fillers, and most issuers avoid
+            // the letters that look like digits.
             Part::Number | Part::Data if !self.checked => {}
             Part::Number | Part::Data => {
                 let gap = match position.part {

@@ -138,7 +138,7 @@ fn fields(layout: &Layout, lines: &[Vec<char>], rest: usize, today: Date) -> (Mr
     let birth_text = layout.birth.of(lines);
     let birth_date = dates::birth(birth_text, today);
     check(
-        birth_date.is_some() || birth_text.iter().all(|&c| c == '<'),
+        dates::may_be_birth(birth_text, today),
         MrzWarning::ImplausibleBirthDate,
     );
     let expiry_date = layout

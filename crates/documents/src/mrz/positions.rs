@@ -86,7 +86,7 @@ impl JudgedField {
                 let code: String = text.iter().filter(|&&c| c != '<').collect();
                 icao::issuer(&code).is_some()
             }
-            Self::Birth => dates::birth(text, today).is_some() || text.iter().all(|&c| c == '<'),
+            Self::Birth => dates::may_be_birth(text, today),
             Self::Expiry => dates::expiry(text, None, today).is_some(),
         }
     }
@@ -132,16 +132,12 @@ pub(super) fn positions(layout: &Layout, rest: usize, checked: bool) -> Vec<Vec<
     let (line, column) = (layout.document_code.line, layout.document_code.start);
     grid[line][column].class = Class::Letter;
     grid[line][column].completes = Some(JudgedField::DocumentCode(layout.document_letters));
-    let states = [Some(layout.issuer), layout.nationality];
-    let dates = [
+    for (span, field) in [
+        (Some(layout.issuer), JudgedField::State),
+        (layout.nationality, JudgedField::State),
         (Some(layout.birth), JudgedField::Birth),
         (layout.expiry, JudgedField::Expiry),
-    ];
-    for (span, field) in states
-        .map(|span| (span, JudgedField::State))
-        .into_iter()
-        .chain(dates)
-    {
+    ] {
         if let Some((line, column)) = span.and_then(|span| span.positions().last()) {
             grid[line][column].completes = Some(field);
         }

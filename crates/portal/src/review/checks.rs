@@ -1,10 +1,9 @@
 //! Every check of an attempt with its result, its codes in the wording of `verification::codes`, and the
-//! figures behind it. It reads what was recorded and never evaluates anything again.
+//! figures behind it. It reads what was recorded and never decides anything again; it states age and expiry as of the day of
+//! the attempt.
 
 use hosted_page::locale::Locale;
-use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use serde_json::Value;
 use service::applicant_view::View;
 use service::attempt_detail::FraudSign;
@@ -13,7 +12,7 @@ use verification::codes::{CODES, Code, CodeInfo, ResultObject};
 use verification::dates;
 
 use super::fields::iso_date;
-use crate::page::Page;
+use crate::page::{Page, zoned};
 
 /// The figures behind a result: label and value.
 pub type Facts = Vec<(String, String)>;
@@ -259,7 +258,8 @@ fn documents(page: &Page, view: &View) -> Facts {
                 .find_map(|(data, source)| Some((data.get(field)?, *source)))
             {
                 let mut said = format!("{value} ({source})");
-                if field == "expiryDate" && has_expired(view, value) {
+                let is_past = || dates::is_past(value, day_of(view)?);
+                if field == "expiryDate" && is_past() == Some(true) {
                     said = format!("{said} · {}", page.t("review.fact.expired"));
                 }
                 facts.push((page.t(label), said));
@@ -274,15 +274,7 @@ fn documents(page: &Page, view: &View) -> Facts {
 
 /// The day of the attempt, in UTC.
 fn day_of(view: &View) -> Option<Date> {
-    let at = Timestamp::from_millisecond(view.attempt.created_at).ok()?;
-    Some(at.to_zoned(TimeZone::UTC).date())
-}
-
-/// Whether a date, of which a part may be unknown, was past on the day of the attempt.
-fn has_expired(view: &View, date: &str) -> bool {
-    dates::iso_range(date)
-        .zip(day_of(view))
-        .is_some_and(|((_, last), day)| last < day)
+    zoned(view.attempt.created_at).map(|at| at.date())
 }
 
 /// A sign of fraud on a picture: the value that was judged, what was measured, and whether that raises it.

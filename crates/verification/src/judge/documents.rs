@@ -75,12 +75,10 @@ pub(super) fn examine_document(
     }
     // An unreadable date in one source must not hide a readable one in another.
     let expiry = sources(document).find_map(|(source, data)| {
-        let (_, last) = dates::iso_range(data.expiry_date.as_deref()?)?;
-        Some((source, last))
+        let has_expired = dates::is_past(data.expiry_date.as_deref()?, today)?;
+        Some((source, has_expired))
     });
-    if let Some((source, last)) = expiry
-        && last < today
-    {
+    if let Some((source, true)) = expiry {
         find(Code::DocumentExpired, source);
     }
 }
