@@ -76,7 +76,7 @@ fn read_file(engine: &DocumentEngine, path: &str, fraud_signs: bool) -> Result<D
         fraud_signs,
         ..ReadHints::default()
     };
-    let mut reading = engine.read(&decoded.picture, &hints)?;
+    let mut reading = engine.read_file(&decoded, &hints)?;
     reading.timing_ms.insert("decode".to_owned(), decoding);
     if let Some(total) = reading.timing_ms.get_mut("total") {
         *total += decoding;

@@ -22,7 +22,7 @@ pub struct FraudSign {
     /// The field that was compared or judged, a constant of [`crate::reading::field`]; `None` if none was.
     pub field: Option<String>,
     /// The value that was compared or judged, as it was read; of a number that its state wants masked, only the last
-    /// digits. Earlier versions did not record it.
+    /// digits; of a file's origin, the program. Earlier versions did not record it.
     #[serde(default)]
     pub value: Option<String>,
     /// The value that a contradiction's zone or barcode states instead.
@@ -37,8 +37,9 @@ pub struct FraudSign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FraudKind {
-    /// A screen was photographed. The measure is the height of the strongest periodic pattern that most of the page has
-    /// in common, as the natural logarithm of power above its surroundings; the sign is raised from the limit on.
+    /// A screen was photographed. The measure is the height that the strongest periodic pattern of three quarters of the
+    /// page's patches reaches, as the natural logarithm of power above its surroundings; the sign is raised from the
+    /// limit on.
     Screen,
     /// A copy without colour was photographed. The measure is how far the page's colours differ from one tint of grey,
     /// in grey levels; the sign is raised below the limit.
@@ -49,11 +50,24 @@ pub enum FraudKind {
     /// A number that a state gives to persons or drivers has wrong check characters, or states another birth or sex than
     /// the document. The measure is the confidence of the number, 0–1; the sign is raised from the limit on.
     Number,
+    /// The file's metadata name an image editor, a screenshot or a generator of pictures, which is the value. The measure
+    /// is 1 if they do, otherwise 0.
+    Origin,
+    /// A part of the picture was put in after the rest had been compressed. The measure is the evidence for the part that
+    /// has most of it, in deviations; the sign is raised from the limit on. The box is that part.
+    Edited,
 }
 
 impl FraudKind {
     /// Every kind, in the order of reports.
-    pub const ALL: [Self; 4] = [Self::Screen, Self::Photocopy, Self::Contradiction, Self::Number];
+    pub const ALL: [Self; 6] = [
+        Self::Screen,
+        Self::Photocopy,
+        Self::Contradiction,
+        Self::Number,
+        Self::Origin,
+        Self::Edited,
+    ];
 
     /// Its name in data formats, such as `photocopy`.
     pub fn as_str(self) -> &'static str {
@@ -62,6 +76,8 @@ impl FraudKind {
             Self::Photocopy => "photocopy",
             Self::Contradiction => "contradiction",
             Self::Number => "number",
+            Self::Origin => "origin",
+            Self::Edited => "edited",
         }
     }
 }
@@ -71,7 +87,7 @@ impl FraudSign {
     pub(crate) fn of(kind: FraudKind, measure: f32, limit: f32) -> Self {
         let raised = match kind {
             FraudKind::Photocopy => measure < limit,
-            FraudKind::Screen | FraudKind::Contradiction | FraudKind::Number => measure >= limit,
+            _ => measure >= limit,
         };
         Self {
             kind,

@@ -34,6 +34,6 @@ mod zone_row;
 mod zone_search;
 
 pub use batch::answer_line;
-pub use fraud::contradictions;
+pub use fraud::{contradictions, file_signs};
 pub use read::{DocumentEngine, ReadError, ReadHints, Side};
 pub use visual::kind_of_zone;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use imaging::{Picture, Point, Pyramid};
+use imaging::{Decoded, Picture, Point, Pyramid};
 use inference::Models;
 use reference::DocumentType;
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,24 @@ impl DocumentEngine {
         Ok(Self {
             ocr: Ocr::new(models)?,
         })
+    }
+
+    /// Reads one side of a document from a decoded file, as [`Self::read`] does, and looks for signs of fraud in the
+    /// file's metadata and compression, too.
+    ///
+    /// # Errors
+    /// Fails when a model does not run.
+    pub fn read_file(&self, file: &Decoded, hints: &ReadHints) -> Result<DocumentReading, ReadError> {
+        let mut reading = self.read(&file.picture, hints)?;
+        if hints.fraud_signs {
+            let start = Instant::now();
+            reading.fraud.extend(fraud::file_signs(file));
+            let spent = milliseconds(start.elapsed());
+            for stage in ["fraud", "total"] {
+                *reading.timing_ms.entry(stage.to_owned()).or_default() += spent;
+            }
+        }
+        Ok(reading)
     }
 
     /// Reads one side of a document from one picture. A picture without a document gives a reading of kind

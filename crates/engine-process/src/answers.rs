@@ -244,7 +244,7 @@ pub(crate) fn are_plausible_timings(timing_ms: &Timings) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use imaging::Picture;
+    use imaging::{FileOrigin, Picture};
 
     use super::*;
 
@@ -257,6 +257,8 @@ mod tests {
             exif_orientation: 1,
             page: None,
             pages: None,
+            origin: FileOrigin::default(),
+            luma_steps: None,
         })
     }
 

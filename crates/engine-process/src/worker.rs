@@ -245,13 +245,12 @@ impl Engines {
         faces: bool,
         mut clock: StageClock,
     ) -> Result<Answer, Stage> {
-        let picture = &decoded.picture;
         let mut reading = clock
-            .time(Stage::Read, || self.documents.read(picture, hints))
+            .time(Stage::Read, || self.documents.read_file(decoded, hints))
             .map_err(|_| Stage::Read)?;
         reading.timing_ms.clear();
         let faces = faces
-            .then(|| self.find_faces(picture, PictureKind::Document, &mut clock))
+            .then(|| self.find_faces(&decoded.picture, PictureKind::Document, &mut clock))
             .transpose()?;
         Ok(Answer::Document(Box::new(DocumentPicture {
             info: PictureInfo::of(decoded),

@@ -59,6 +59,8 @@ fn upright(stored: StoredPicture, format: Format, limits: &Limits) -> Decoded {
     let StoredPicture {
         picture,
         exif_orientation,
+        origin,
+        luma_steps,
     } = stored;
     let (source_width, source_height) = (picture.width, picture.height);
     let picture = match limits.max_side {
@@ -74,5 +76,7 @@ fn upright(stored: StoredPicture, format: Format, limits: &Limits) -> Decoded {
         exif_orientation,
         page: None,
         pages: None,
+        origin,
+        luma_steps,
     }
 }

@@ -1,9 +1,12 @@
 //! The results of decoding: a picture as stored in its file, and the upright picture with data about its
 //! file. Also the size check that every format makes first.
 
+use std::borrow::Cow;
+
 use crate::error::DecodeError;
 use crate::format::Format;
 use crate::limits::Limits;
+use crate::origin::FileOrigin;
 use crate::picture::Picture;
 
 /// A decoded file.
@@ -24,12 +27,49 @@ pub struct Decoded {
     pub page: Option<u32>,
     /// The number of the PDF's pages; `None` for other formats.
     pub pages: Option<u32>,
+    /// What the file's metadata say about its origin; nothing for a PDF or a BMP.
+    pub origin: FileOrigin,
+    /// The steps to which the file rounds luma's DCT coefficients, 1–255 or 65,535, row by row from the lowest
+    /// frequency: a JPEG's. In a lossless file they are 1. `None` for a PDF, and for a WEBP, which may be lossy.
+    pub luma_steps: Option<[u16; 64]>,
+}
+
+impl Decoded {
+    /// The picture with its pixels where the file stores them, before EXIF orientation; `None` if it was reduced.
+    pub fn as_stored(&self) -> Option<Cow<'_, Picture>> {
+        let picture = match self.exif_orientation {
+            1 => Cow::Borrowed(&self.picture),
+            // A quarter turn is undone by the opposite one, anything else by itself.
+            6 => Cow::Owned(self.picture.clone().oriented(8)),
+            8 => Cow::Owned(self.picture.clone().oriented(6)),
+            other => Cow::Owned(self.picture.clone().oriented(other)),
+        };
+        let is_whole = (picture.width, picture.height) == (self.source_width, self.source_height);
+        is_whole.then_some(picture)
+    }
+
+    /// Where a point of the stored picture lies in the upright one (EXIF 2.32 §4.6.4, Orientation).
+    pub fn upright_point(&self, x: f32, y: f32) -> (f32, f32) {
+        let (left, up) = (self.source_width as f32 - x, self.source_height as f32 - y);
+        match self.exif_orientation {
+            2 => (left, y),
+            3 => (left, up),
+            4 => (x, up),
+            5 => (y, x),
+            6 => (up, x),
+            7 => (up, left),
+            8 => (y, left),
+            _ => (x, y),
+        }
+    }
 }
 
 /// A picture as the file stores it.
 pub(crate) struct StoredPicture {
     pub(crate) picture: Picture,
     pub(crate) exif_orientation: u8,
+    pub(crate) origin: FileOrigin,
+    pub(crate) luma_steps: Option<[u16; 64]>,
 }
 
 /// Checks a declared size before anything is allocated for it.

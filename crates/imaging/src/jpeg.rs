@@ -14,6 +14,7 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 use crate::decoded::{StoredPicture, check_size};
 use crate::error::DecodeError;
 use crate::limits::Limits;
+use crate::origin::FileOrigin;
 use crate::picture::Picture;
 
 /// Encoders write about 10 scans. Each scan may need a pass over the whole picture.
@@ -48,8 +49,17 @@ pub(crate) fn decode(mut file: Vec<u8>, limits: &Limits) -> Result<StoredPicture
     let pixels = decoder.decode().map_err(error)?;
     let picture = Picture::new(survey.width, survey.height, pixels).ok_or(DecodeError::Damaged)?;
     let orientation = decoder.exif().and_then(|exif| Orientation::from_exif_chunk(exif));
+    let mut origin = FileOrigin::default();
+    if let Some(exif) = decoder.exif() {
+        origin.add_exif(exif);
+    }
+    if let Some(xmp) = decoder.xmp() {
+        origin.add_xmp(xmp);
+    }
     Ok(StoredPicture {
         picture,
+        origin,
+        luma_steps: survey.luma_steps,
         exif_orientation: orientation.map_or(1, Orientation::to_exif),
     })
 }
@@ -64,12 +74,16 @@ struct Survey {
     sequential: bool,
     /// The offset of the end marker (EOI).
     end: usize,
+    /// The first component's quantisation table, row by row.
+    luma_steps: Option<[u16; 64]>,
 }
 
 /// Walks the markers of a JPEG from start to end (ITU-T T.81 annex B).
 fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
     let mut frame: Option<(u32, u32, bool)> = None;
     let mut scans = 0;
+    let mut tables = [None; 4];
+    let mut first_component = None;
     let mut at = 2;
     loop {
         // A marker is one or more bytes 0xFF, then a byte that is neither 0xFF nor 0.
@@ -93,9 +107,11 @@ fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
             .ok_or(DecodeError::Truncated)?;
         match marker {
             0xC0..=0xC2 => {
-                let &[_precision, h1, h0, w1, w0, ..] = segment else {
+                let &[_precision, h1, h0, w1, w0, ref components @ ..] = segment else {
                     return Err(DecodeError::Damaged);
                 };
+                // The number of components, then of the first one its name, its sampling and its table.
+                first_component = components.get(3).copied();
                 let [height, width] = [[h1, h0], [w1, w0]].map(|side| u32::from(u16::from_be_bytes(side)));
                 if frame.replace((width, height, marker != 0xC2)).is_some() {
                     return Err(DecodeError::Damaged);
@@ -104,6 +120,7 @@ fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
             // DHT, JPG and DAC are in the same range as the frames of lossless, hierarchical and arithmetic
             // coding.
             0xC3..=0xCF if !matches!(marker, 0xC4 | 0xC8 | 0xCC) => return Err(DecodeError::Unsupported),
+            0xDB => read_tables(segment, &mut tables),
             0xDA => scans += 1,
             _ => {}
         }
@@ -116,8 +133,38 @@ fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
         scans,
         sequential,
         end: at,
+        luma_steps: first_component.and_then(|table| *tables.get(usize::from(table))?),
     })
 }
+
+/// Reads the quantisation tables of a segment (ITU-T T.81 §B.2.4.1). An incomplete one is left to the decoder.
+fn read_tables(mut segment: &[u8], tables: &mut [Option<[u16; 64]>; 4]) {
+    while let Some((head, rest)) = segment.split_first() {
+        let width = if head >> 4 == 0 { 1 } else { 2 };
+        let Some((values, others)) = rest.split_at_checked(64 * width) else {
+            return;
+        };
+        let steps = values
+            .chunks(width)
+            .map(|value| value.iter().fold(0, |step, byte| step << 8 | u16::from(*byte)));
+        let mut table = [0; 64];
+        for (at, step) in ZIGZAG.iter().zip(steps) {
+            // A decoder refuses 0, and nothing may divide by it here.
+            table[usize::from(*at)] = step.max(1);
+        }
+        if let Some(kept) = tables.get_mut(usize::from(head & 15)) {
+            *kept = Some(table);
+        }
+        segment = others;
+    }
+}
+
+/// The places of a table's values in their order in a file (ITU-T T.81 figure A.6).
+const ZIGZAG: [u8; 64] = [
+    0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7,
+    14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39,
+    46, 53, 60, 61, 54, 47, 55, 62, 63,
+];
 
 fn find(file: &[u8], test: impl Fn(&[u8]) -> bool) -> Option<usize> {
     file.windows(2).position(test)

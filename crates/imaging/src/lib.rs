@@ -11,6 +11,7 @@
 //!
 //! It never detects documents or faces, and uses no files, network or HTTP.
 
+pub mod block_transform;
 mod decode;
 mod decoded;
 mod encode;
@@ -21,6 +22,7 @@ mod interpolation;
 mod jpeg;
 mod limits;
 mod luma;
+mod origin;
 mod pdf;
 mod perceptual;
 mod picture;
@@ -37,6 +39,7 @@ pub use format::{Format, sniff};
 pub use geometry::{Homography, Point};
 pub use limits::Limits;
 pub use luma::{Integral, Luma};
+pub use origin::FileOrigin;
 pub use perceptual::PerceptualHash;
 pub use picture::Picture;
 pub use pyramid::Pyramid;

@@ -17,6 +17,7 @@ use crate::decoded::{Decoded, check_size};
 use crate::error::DecodeError;
 use crate::format::Format;
 use crate::limits::Limits;
+use crate::origin::FileOrigin;
 use crate::picture::Picture;
 
 /// Resolution of a page whose content specifies none: enough to read 2.5 mm print.
@@ -67,6 +68,8 @@ pub(crate) fn decode(file: Vec<u8>, limits: &Limits) -> Result<Decoded, DecodeEr
             exif_orientation: 1,
             page: Some(number),
             pages: Some(count),
+            origin: FileOrigin::default(),
+            luma_steps: None,
         });
     }
     Err(DecodeError::NoPage)

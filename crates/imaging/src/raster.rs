@@ -12,6 +12,7 @@ use crate::decoded::{StoredPicture, check_size};
 use crate::error::DecodeError;
 use crate::format::Format;
 use crate::limits::Limits;
+use crate::origin::FileOrigin;
 use crate::picture::Picture;
 
 /// Decoded bytes allowed for each pixel of [`Limits::max_pixels`]: 8-bit RGBA.
@@ -20,7 +21,7 @@ const BYTES_PER_PIXEL: u64 = 4;
 /// Decodes a PNG (the default image of an animation), a WEBP (the first frame of an animation) or a BMP.
 pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<StoredPicture, DecodeError> {
     let file = Cursor::new(bytes);
-    match format {
+    let mut stored = match format {
         Format::Png => {
             let mut caps = image::Limits::no_limits();
             caps.max_alloc = Some(limits.max_pixels * BYTES_PER_PIXEL);
@@ -35,7 +36,10 @@ pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<St
         _ => BmpDecoder::new(file)
             .map_err(error)
             .and_then(|decoder| read(decoder, limits)),
-    }
+    }?;
+    stored.origin.add_chunks(bytes, format);
+    stored.luma_steps = (format != Format::Webp).then_some([1; 64]);
+    Ok(stored)
 }
 
 /// Whether a WEBP is shorter than its RIFF header declares. The decoder would report it as damaged.
@@ -52,6 +56,10 @@ fn read(mut decoder: impl ImageDecoder, limits: &Limits) -> Result<StoredPicture
     if decoder.total_bytes() > limits.max_pixels * BYTES_PER_PIXEL {
         return Err(DecodeError::TooMuchMemory);
     }
+    let mut origin = FileOrigin::default();
+    if let Ok(Some(exif)) = decoder.exif_metadata() {
+        origin.add_exif(&exif);
+    }
     // If the EXIF data is unreadable, only the orientation is lost.
     let exif_orientation = decoder
         .orientation()
@@ -63,6 +71,8 @@ fn read(mut decoder: impl ImageDecoder, limits: &Limits) -> Result<StoredPicture
     let picture = Picture::new(width, height, pixels).ok_or(DecodeError::Damaged)?;
     Ok(StoredPicture {
         picture,
+        origin,
+        luma_steps: None,
         exif_orientation,
     })
 }

@@ -4,6 +4,8 @@
 //! [`Condition`]: turned, tilted, far away on a cluttered table, out of focus, shaken, under glare. The same picture,
 //! condition and seed give the same pixels on one machine.
 //!
+//! [`splice`] puts a part of another photograph into one.
+//!
 //! [`present`] shows it to the camera as a [`Presentation`]: the document itself, a copy in grey, or a screen.
 //!
 //! Never part of a verification: it measures and decides nothing, reads no file, and has no clock. Renders resemble
@@ -14,8 +16,10 @@ mod condition;
 mod photograph;
 mod presentation;
 mod random;
+mod splice;
 mod table;
 
 pub use condition::Condition;
 pub use photograph::{FlatDocument, Photographed, photograph};
 pub use presentation::{Presentation, present};
+pub use splice::{Part, splice};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-pub use documents::fraud_signs::FraudSign;
+pub use documents::fraud_signs::{FraudKind, FraudSign};
 use documents::reading::DocumentReading;
 use engine_process::PictureInfo;
 use faces::{Embedding, Face, FaceReading, PadScore};

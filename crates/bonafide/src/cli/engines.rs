@@ -120,7 +120,8 @@ fn file_lines(files: &[PathBuf]) -> Vec<String> {
 #[derive(Args)]
 pub(crate) struct ReadDocument {
     files: Vec<PathBuf>,
-    /// Look for signs of fraud: a photographed screen, a copy without colour, print that contradicts the data.
+    /// Look for signs of fraud: a photographed screen, a copy without colour, print that contradicts the data, an
+    /// image editor.
     #[arg(long)]
     fraud_signs: bool,
     #[command(flatten)]

@@ -3,17 +3,21 @@
 //! - `screen` and `photocopy` measure the pixels of the area with print, which `print_area` finds.
 //! - `contradiction` compares print with the machine-readable zone and the barcode.
 //! - `number` judges numbers that a state gave to the holder.
+//! - `origin` judges what the file's metadata say.
+//! - `edited` looks for a part that was put in after the rest had been compressed.
 //!
 //! Each check gives its measure, whether or not it is a sign. This module never decides about a document or a person,
 //! and never changes a reading.
 
 mod contradiction;
+mod edited;
 mod number;
+mod origin;
 mod photocopy;
 mod print_area;
 mod screen;
 
-use imaging::Picture;
+use imaging::{Decoded, Picture};
 
 use crate::fraud_signs::{FraudKind, FraudSign};
 use crate::reading::DocumentReading;
@@ -32,6 +36,13 @@ pub(crate) fn picture_signs(picture: &Picture, area: &PrintArea, bounds: [f32; 4
         ..sign
     };
     [screen, copy].into_iter().flatten().map(placed).collect()
+}
+
+/// The signs of a file's metadata and compression.
+pub fn file_signs(file: &Decoded) -> Vec<FraudSign> {
+    let mut signs = vec![origin::sign(&file.origin)];
+    signs.extend(edited::sign(file));
+    signs
 }
 
 /// The signs of a picture's own print and data.

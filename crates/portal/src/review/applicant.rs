@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http_server::error::Rejection;
 use serde::Deserialize;
 use service::applicant_view::{self, View};
-use service::attempt_detail::PictureMeasures;
+use service::attempt_detail::{FraudKind, FraudSign, PictureMeasures};
 use service::four_eyes::pages::Members;
 use service::permissions::Action;
 use service::problem::{Family, Problem};
@@ -478,12 +478,11 @@ fn picture(file: &str, seen: &PictureMeasures) -> Picture {
             format!("{} ({:.2})", line.text, line.confidence),
         )
     });
-    let contradicting = seen
-        .fraud
-        .iter()
-        .filter(|sign| sign.raised && sign.field.is_some());
+    // The box of a sign without a field is the whole page, except that of an edited part.
+    let has_place = |sign: &&FraudSign| sign.field.is_some() || sign.kind == FraudKind::Edited;
+    let placed = seen.fraud.iter().filter(|sign| sign.raised).filter(has_place);
     let signs =
-        contradicting.filter_map(|sign| Some(overlay("fraud", sign.bounds?, format!("{:.2}", sign.measure))));
+        placed.filter_map(|sign| Some(overlay("fraud", sign.bounds?, format!("{:.2}", sign.measure))));
     Picture {
         file: file.to_owned(),
         shown: seen.state == "processed",

@@ -7,13 +7,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
 use documents::fraud_signs::{FraudKind, FraudSign};
 use documents::{DocumentEngine, ReadHints};
-use imaging::{Limits, Picture};
-use phone_camera::{FlatDocument, Presentation, present};
+use imaging::{Decoded, Limits, Picture};
+use phone_camera::{FlatDocument, Part, Presentation, present, splice};
 use serde_json::{Value, json};
 
 use super::renderings::flat;
@@ -33,10 +34,13 @@ pub(super) struct Forgeries {
 /// The halves of the specimens, by whether their place in the table is even.
 const HALVES: [&str; 2] = ["even", "odd"];
 
+/// The JPEG qualities at which edited photographs are saved.
+const SAVED_AT: [u8; 5] = [98, 95, 92, 88, 80];
+
 /// What was counted of one picture.
 struct Shown {
     half: usize,
-    /// `file`, the presentation, or `edited` with the field.
+    /// `file`, the presentation, `edited` with the field, or what was put in and how it was saved.
     group: String,
     file: String,
     signs: Vec<FraudSign>,
@@ -60,11 +64,10 @@ impl Forgeries {
         for (at, row) in rows.iter().enumerate() {
             let file = folder.join(&row.file);
             let bytes = std::fs::read(&file).with_context(|| format!("{}", file.display()))?;
-            let picture = imaging::decode(&bytes, &Limits::default())
-                .with_context(|| format!("{}", file.display()))?
-                .picture;
+            let decoded =
+                imaging::decode(&bytes, &Limits::default()).with_context(|| format!("{}", file.display()))?;
             let half = at % HALVES.len();
-            shown.push(inspected(engine, &picture, "file", half, row)?);
+            shown.push(inspected(engine, &decoded, "file", half, row)?);
             if let Some(document) = flat(engine, &file, row)?.filter(|_| row.valid) {
                 documents.push((half, row, document));
             }
@@ -75,6 +78,7 @@ impl Forgeries {
             return Err(Unusable(message).into());
         }
         shown.extend(photographs(engine, &documents, count, threads)?);
+        shown.extend(edited_files(&documents, count, threads)?.into_iter().flatten());
         report.insert("forgeries".into(), figures(&shown));
         Ok(())
     }
@@ -96,17 +100,66 @@ fn photographs(
         }
         let photograph = present(document, presentation, seed as u64)
             .with_context(|| format!("{}: cannot be photographed", row.file))?;
-        // The file is what the server would get.
-        let bytes =
-            imaging::encode_jpeg(&photograph.picture, photograph.jpeg_quality).context("encoding a JPEG")?;
-        let picture = imaging::decode(&bytes, &Limits::default())?.picture;
-        inspected(engine, &picture, presentation.as_str(), *half, row).map(Some)
+        let decoded = reopened(&photograph.picture, photograph.jpeg_quality)?;
+        inspected(engine, &decoded, presentation.as_str(), *half, row).map(Some)
     })
+}
+
+/// Photographs of originals, saved again with and without a part of another document's photograph. Only their files are
+/// judged.
+fn edited_files(
+    documents: &[(usize, &Row, FlatDocument)],
+    count: usize,
+    threads: usize,
+) -> anyhow::Result<Vec<Vec<Shown>>> {
+    let photographed = |number: usize| {
+        let (.., row, document) = &documents[number % documents.len()];
+        let photograph = present(document, Presentation::Original, number as u64)
+            .with_context(|| format!("{}: cannot be photographed", row.file))?;
+        reopened(&photograph.picture, photograph.jpeg_quality)
+    };
+    parallel::each(count, threads, |number| {
+        let (half, row, _) = &documents[number % documents.len()];
+        if row.edited.is_some() {
+            return Ok(None);
+        }
+        let (photograph, other) = (photographed(number)?, photographed(number + 1)?);
+        let mut shown = Vec::new();
+        for part in [None].into_iter().chain(Part::ALL.map(Some)) {
+            let mut picture = photograph.picture.clone();
+            let is_put_in =
+                part.map(|part| splice(&mut picture, &other.picture, part, number as u64).is_some());
+            if is_put_in == Some(false) {
+                continue;
+            }
+            for quality in SAVED_AT {
+                let file = reopened(&picture, quality)?;
+                let start = Instant::now();
+                shown.push(Shown {
+                    half: *half,
+                    group: format!(
+                        "{} put in, saved at {quality}",
+                        part.map_or("nothing", Part::as_str)
+                    ),
+                    file: row.file.clone(),
+                    signs: documents::file_signs(&file),
+                    ms: start.elapsed().as_secs_f64() * 1000.0,
+                });
+            }
+        }
+        Ok(Some(shown))
+    })
+}
+
+/// What the server would decode.
+fn reopened(picture: &Picture, jpeg_quality: u8) -> anyhow::Result<Decoded> {
+    let bytes = imaging::encode_jpeg(picture, jpeg_quality).context("encoding a JPEG")?;
+    Ok(imaging::decode(&bytes, &Limits::default())?)
 }
 
 fn inspected(
     engine: &DocumentEngine,
-    picture: &Picture,
+    file: &Decoded,
     group: &str,
     half: usize,
     row: &Row,
@@ -115,7 +168,7 @@ fn inspected(
         fraud_signs: true,
         ..ReadHints::default()
     };
-    let reading = engine.read(picture, &hints)?;
+    let reading = engine.read_file(file, &hints)?;
     let mut signs = reading.fraud;
     let group = match &row.edited {
         // Only the edited field is caught; a sign on another one would be chance.
@@ -158,9 +211,7 @@ fn figures(shown: &[Shown]) -> Value {
             (group, json!(halves))
         })
         .collect();
-    let mut times: Vec<f64> = shown.iter().map(|shown| shown.ms).collect();
-    times.sort_by(f64::total_cmp);
-    json!({"groups": groups, "medianMs": times.get(times.len() / 2)})
+    json!({"groups": groups})
 }
 
 fn of_group(of: &[&Shown]) -> Value {
@@ -198,7 +249,9 @@ fn of_group(of: &[&Shown]) -> Value {
             (kind.as_str(), row)
         })
         .collect();
-    json!({"pictures": pictures, "signs": kinds})
+    let mut times: Vec<f64> = of.iter().map(|shown| shown.ms).collect();
+    times.sort_by(f64::total_cmp);
+    json!({"pictures": pictures, "signs": kinds, "medianMs": times.get(times.len() / 2)})
 }
 
 #[cfg(test)]
@@ -231,11 +284,11 @@ mod tests {
             shown("screen", 1, vec![], 4.0),
         ];
         let figures = figures(&all);
-        assert_eq!(figures["medianMs"], 3.0);
         let of = |group: &str, half: &str| &figures["groups"][group][half]["signs"]["screen"];
         assert_eq!(of("file", "even")["raised"], 0);
         assert_eq!(of("file", "even")["measures"], json!([2.0, 2.0, 2.0, 2.0, 2.0]));
         let odd = of("screen", "odd");
+        assert_eq!(figures["groups"]["screen"]["odd"]["medianMs"], 3.0);
         assert_eq!(
             (&odd["measured"], &odd["raised"], &odd["raisedShare"]),
             (&json!(2), &json!(1), &json!(0.3333))

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{merchant, newest, open};
-use crate::harness::{Backend, Key, Merchant, Server, on_both};
+use crate::harness::{Backend, Key, Merchant, Server, on_both, workspace};
 use crate::portal::Browser;
 use crate::verify::{codes, specimen, verify};
 
@@ -29,6 +29,71 @@ async fn the_expiry_and_the_age_are_shown_with_their_meaning() {
         assert_eq!(said, has_expired, "{name}: {page}");
         assert!(page.contains(" on the day of the attempt"), "{name}: {page}");
         assert!(page.contains(" · aged "), "{name}: {page}");
+    }
+}
+
+/// The data page of a passport as an image editor saves it, which the file names. In the edited one, the date of issue is
+/// the date of birth.
+fn saved_by_an_editor(is_edited: bool) -> Vec<u8> {
+    let file = std::fs::read(workspace().join("specimens/pass-passport-passportFront.jpg")).unwrap();
+    let mut picture = imaging::decode(&file, &imaging::Limits::default())
+        .unwrap()
+        .picture;
+    if is_edited {
+        let original = picture.clone();
+        let (birth, issue, length) = ((530, 555), (533, 642), 230 * 3);
+        for row in 0..45 {
+            let start = |(x, y): (u32, u32)| ((y + row) * original.width + x) as usize * 3;
+            picture.pixels[start(issue)..start(issue) + length]
+                .copy_from_slice(&original.pixels[start(birth)..start(birth) + length]);
+        }
+    }
+    let saved = imaging::encode_jpeg(&picture, 97).unwrap();
+    let software = b"Adobe Photoshop 25.1\0";
+    // One directory with the tag Software, whose text follows it (EXIF 2.32 §4.6).
+    let mut exif = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x31\x01\x02\0".to_vec();
+    exif.extend((software.len() as u32).to_le_bytes());
+    exif.extend(26_u32.to_le_bytes());
+    exif.extend([0; 4]);
+    exif.extend(software);
+    let length = (exif.len() as u16 + 2).to_be_bytes();
+    [&saved[..2], b"\xff\xe1", &length, &exif, &saved[2..]].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_file_is_shown_with_its_part() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let account = account(&demo);
+    for is_edited in [false, true] {
+        let flow = server.flow(
+            &account,
+            &json!({
+                "name": format!("edited {is_edited}"), "defaultFields": {"documentFileUpload": true},
+                "defaultDocumentTypes": ["PASSPORT"], "settings": {"fraudSigns": "show"},
+            }),
+        );
+        let group = json!({"name": format!("edited {is_edited}"), "flowIds": [flow]});
+        let (_, group) = server.post("/v2/public/groups", &account.sandbox, group).await;
+        let changes = json!({"flowId": flow, "groupingId": group["groupId"]});
+        let files = [("passportFront", saved_by_an_editor(is_edited))];
+        let form = specimen("pass-passport").form_with(&demo, &changes, &files);
+        let (status, body) = verify(&server, &demo, form).await;
+        assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
+        let page = open(&reviewer, newest(&server).await).await;
+        for text in [
+            "Passport · File from an image editor or a screenshot",
+            "“Adobe Photoshop 25.1”",
+            "Passport · A part was put in later",
+        ] {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+        let boxes = page.matches("class=\"fraud\"").count();
+        assert_eq!(
+            boxes,
+            usize::from(is_edited),
+            "the part is marked in the picture: {page}"
+        );
     }
 }
 
