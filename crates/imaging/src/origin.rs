@@ -10,8 +10,8 @@ use crate::format::Format;
 const MOST_PROGRAMS: usize = 8;
 /// Longer names are cut to so many characters.
 const LONGEST_NAME: usize = 80;
-/// So many characters after the name of a property belong to its value: markup and a short comment.
-const LONGEST_COMMENT: usize = 200;
+/// So many bytes after the name of a property are searched for its value: markup and a short text.
+const LONGEST_VALUE: usize = 200;
 /// What phones write into the EXIF tag `UserComment` of a screenshot.
 const SCREENSHOT: &str = "screenshot";
 /// The IPTC's digital source types of pictures that a model has generated, wholly or in part.
@@ -53,16 +53,14 @@ impl FileOrigin {
     pub(crate) fn add_xmp(&mut self, data: &[u8]) {
         let xmp = String::from_utf8_lossy(data);
         for property in XMP_PROGRAMS {
-            for (at, _) in xmp.match_indices(property) {
-                if let Some(name) = xmp.get(at + property.len()..).and_then(property_value) {
+            for after in texts_after(&xmp, property) {
+                if let Some(name) = property_value(after) {
                     self.add_program(name);
                 }
             }
         }
-        for (at, property) in xmp.match_indices("UserComment") {
-            let comment: String = xmp[at + property.len()..].chars().take(LONGEST_COMMENT).collect();
-            self.is_screenshot |= comment.to_ascii_lowercase().contains(SCREENSHOT);
-        }
+        self.is_screenshot |=
+            texts_after(&xmp, "UserComment").any(|comment| comment.to_ascii_lowercase().contains(SCREENSHOT));
         self.is_generated |= GENERATED.iter().any(|source| xmp.contains(source));
     }
 
@@ -114,6 +112,15 @@ fn text(exif: &Exif, tag: Tag) -> Option<String> {
         _ => return None,
     };
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What follows each mention of a property. Its length is limited, so that hostile data take no more than a multiple of
+/// their length.
+fn texts_after<'a>(xmp: &'a str, property: &'a str) -> impl Iterator<Item = &'a str> {
+    xmp.match_indices(property).map(move |(at, _)| {
+        let start = at + property.len();
+        &xmp[start..xmp.floor_char_boundary(start + LONGEST_VALUE)]
+    })
 }
 
 /// The value of a property whose name was just read: an attribute's or an element's.

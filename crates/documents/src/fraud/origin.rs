@@ -10,8 +10,9 @@ use crate::fraud_signs::{FraudKind, FraudSign};
 /// The measure is 1 with such metadata, otherwise 0.
 const LIMIT: f32 = 1.0;
 
-/// What the names of programs that change or generate pictures contain, or that take pictures of a screen.
-const PROGRAMS: [&str; 54] = [
+/// The names of programs that change or generate pictures, or take pictures of a screen: whole words of a
+/// stated name.
+const PROGRAMS: [&str; 57] = [
     "acdsee",
     "affinity",
     "airbrush",
@@ -21,6 +22,7 @@ const PROGRAMS: [&str; 54] = [
     "capture one",
     "comfyui",
     "corel",
+    "coreldraw",
     "dall-e",
     "darktable",
     "faceapp",
@@ -30,6 +32,7 @@ const PROGRAMS: [&str; 54] = [
     "flameshot",
     "fotor",
     "gimp",
+    "gnome-screenshot",
     "greenshot",
     "illustrator",
     "indesign",
@@ -45,6 +48,7 @@ const PROGRAMS: [&str; 54] = [
     "novelai",
     "paint shop",
     "paint.net",
+    "paintshop",
     "photo editor",
     "photofiltre",
     "photopea",
@@ -71,8 +75,8 @@ const PROGRAMS: [&str; 54] = [
 /// The sign of a file: the value is the program's name, or what the file says that it is.
 pub(super) fn sign(origin: &FileOrigin) -> FraudSign {
     let named = origin.programs.iter().find(|program| {
-        let program = program.to_lowercase();
-        PROGRAMS.iter().any(|known| program.contains(known))
+        let words = words(program);
+        PROGRAMS.iter().any(|known| words.contains(&format!(" {known} ")))
     });
     let stated = [
         (origin.is_generated, "generated picture"),
@@ -87,6 +91,14 @@ pub(super) fn sign(origin: &FileOrigin) -> FraudSign {
         value,
         ..FraudSign::of(FraudKind::Origin, measure, LIMIT)
     }
+}
+
+/// A name's words in lower case, with a space around each.
+fn words(name: &str) -> String {
+    let words = name
+        .to_lowercase()
+        .replace(|c: char| !c.is_alphanumeric() && !"-.".contains(c), " ");
+    format!(" {} ", words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -104,6 +116,19 @@ mod tests {
             (origin(&[], false, false), None),
             (origin(&["HDR+ 1.0.585804376zd"], false, false), None),
             (origin(&["17.5.1"], false, false), None),
+            (origin(&["HTML Canvas"], false, false), None),
+            (
+                origin(&["Canva (Renderer)"], false, false),
+                Some("Canva (Renderer)"),
+            ),
+            (
+                origin(&["gnome-screenshot"], false, false),
+                Some("gnome-screenshot"),
+            ),
+            (
+                origin(&["PaintShop Pro 23,00"], false, false),
+                Some("PaintShop Pro 23,00"),
+            ),
             (
                 origin(&["Microsoft Windows Photo Viewer 6.1"], false, false),
                 None,
