@@ -48,7 +48,7 @@ impl Decoded {
         is_whole.then_some(picture)
     }
 
-    /// Where a point of the stored picture lies in the upright one (EXIF 2.32 §4.6.4, Orientation).
+    /// Where a point of the stored picture lies in the upright one (CIPA DC-008 §4.6.5).
     pub fn upright_point(&self, x: f32, y: f32) -> (f32, f32) {
         let (left, up) = (self.source_width as f32 - x, self.source_height as f32 - y);
         match self.exif_orientation {
@@ -81,4 +81,53 @@ pub(crate) fn check_size(width: u32, height: u32, limits: &Limits) -> Result<(),
         return Err(DecodeError::TooManyPixels { width, height });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_pixel_is_found_in_the_upright_picture_and_back() {
+        for exif_orientation in 1..=8 {
+            let mut stored = Picture::filled(7, 5, [0; 3]);
+            stored.pixels[(3 * 7 + 1) * 3..][..3].fill(200);
+            let decoded = Decoded {
+                picture: stored.clone().oriented(exif_orientation),
+                format: Format::Jpeg,
+                source_width: 7,
+                source_height: 5,
+                exif_orientation,
+                page: None,
+                pages: None,
+                origin: FileOrigin::default(),
+                luma_steps: None,
+            };
+            assert_eq!(
+                decoded.as_stored().as_deref(),
+                Some(&stored),
+                "{exif_orientation}"
+            );
+            // The middle of the pixel, so that it lies inside the pixel on both sides.
+            let (x, y) = decoded.upright_point(1.5, 3.5);
+            let found = decoded.picture.pixel(x as u32, y as u32);
+            assert_eq!(found, [200; 3], "{exif_orientation}: {x}, {y}");
+        }
+    }
+
+    #[test]
+    fn a_reduced_picture_is_not_as_stored() {
+        let decoded = Decoded {
+            picture: Picture::filled(4, 3, [0; 3]),
+            format: Format::Jpeg,
+            source_width: 8,
+            source_height: 6,
+            exif_orientation: 1,
+            page: None,
+            pages: None,
+            origin: FileOrigin::default(),
+            luma_steps: None,
+        };
+        assert_eq!(decoded.as_stored(), None);
+    }
 }

@@ -50,7 +50,7 @@ fn saved_by_an_editor(is_edited: bool) -> Vec<u8> {
     }
     let saved = imaging::encode_jpeg(&picture, 97).unwrap();
     let software = b"Adobe Photoshop 25.1\0";
-    // One directory with the tag Software, whose text follows it (EXIF 2.32 §4.6).
+    // One directory with the tag Software, whose text follows it (CIPA DC-008 §4.6).
     let mut exif = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x31\x01\x02\0".to_vec();
     exif.extend((software.len() as u32).to_le_bytes());
     exif.extend(26_u32.to_le_bytes());
