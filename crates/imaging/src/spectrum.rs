@@ -125,23 +125,44 @@ pub fn peak(power: &[f32]) -> f32 {
 fn peak_off_axes(logs: &[f32]) -> f32 {
     let half = PATCH / 2;
     let mut strongest = 0.0f32;
-    let log = |u: usize, v: usize| logs[(v % PATCH) * PATCH + u % PATCH];
+    let framed = framed(logs);
     for v in 0..half {
         for u in 0..PATCH {
             let horizontal = u.min(PATCH - u);
             if horizontal * horizontal + v * v < LOWEST * LOWEST || on_jpeg_grid(horizontal, v) {
                 continue;
             }
-            let here = log(u, v);
-            let ring = RING.map(|(du, dv)| log(u.wrapping_add_signed(du), v.wrapping_add_signed(dv)));
-            // Less than half of the ring is low enough for a higher peak.
-            let low = ring.iter().filter(|around| here - **around > strongest).count();
-            if low > MEDIAN {
-                strongest = here - median(ring);
+            let at = (v + FRAME) * FRAMED + u + FRAME;
+            let here = framed[at];
+            // A higher peak is above more than half of its surroundings by more than the strongest.
+            let limit = here - strongest;
+            let mut most_high = RING.len() - MEDIAN;
+            let is_higher = OFFSETS.iter().all(|offset| {
+                most_high -= usize::from(framed[at.wrapping_add_signed(*offset)] >= limit);
+                most_high > 0
+            });
+            if is_higher {
+                strongest = here - median(OFFSETS.map(|offset| framed[at.wrapping_add_signed(offset)]));
             }
         }
     }
     strongest
+}
+
+/// The width of the frame around a spectrum: the ring's radius.
+const FRAME: usize = 4;
+const FRAMED: usize = PATCH + 2 * FRAME;
+
+/// The upper half of a spectrum with a frame of the values that follow around its edges.
+fn framed(logs: &[f32]) -> Vec<f32> {
+    let mut framed = Vec::with_capacity((PATCH / 2 + 2 * FRAME) * FRAMED);
+    for v in 0..PATCH / 2 + 2 * FRAME {
+        let row = &logs[(v + PATCH - FRAME) % PATCH * PATCH..][..PATCH];
+        framed.extend_from_slice(&row[PATCH - FRAME..]);
+        framed.extend_from_slice(row);
+        framed.extend_from_slice(&row[..FRAME]);
+    }
+    framed
 }
 
 fn peak_on_axes(logs: &[f32]) -> f32 {
@@ -190,6 +211,18 @@ const RING: [(isize, isize); 16] = [
     (3, -3),
     (4, -2),
 ];
+
+/// The ring as steps in a framed spectrum.
+const OFFSETS: [isize; RING.len()] = {
+    let mut offsets = [0; RING.len()];
+    let mut at = 0;
+    while at < RING.len() {
+        let (du, dv) = RING[at];
+        offsets[at] = dv * FRAMED as isize + du;
+        at += 1;
+    }
+    offsets
+};
 
 /// Whether a frequency belongs to block edges, which cause power on the axes and at multiples of the block
 /// frequency.
