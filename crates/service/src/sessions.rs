@@ -319,12 +319,15 @@ pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<PollResult, Probl
     let mut conn = app.db.read().await?;
     let mut session = find(&mut conn, scope, id).await?;
     let may_be_due = session.status == SessionStatus::Pending && !session.is_open(conn.now());
-    if may_be_due && admissions::is_due(&mut conn, scope, session.id).await? {
-        drop(conn);
-        store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-            Ok(admissions::expire_if_due(tx, scope, session.id).await?)
-        })?;
-        conn = app.db.read().await?;
+    if may_be_due {
+        if admissions::is_due(&mut conn, scope, session.id).await? {
+            drop(conn);
+            store::transaction!(app.db, |tx| -> Result<bool, Problem> {
+                Ok(admissions::expire_if_due(tx, scope, session.id).await?)
+            })?;
+            conn = app.db.read().await?;
+        }
+        // If it is not due, the sweep may have settled it since it was read.
         session = find(&mut conn, scope, id).await?;
     }
     let deciding = session.log_id.filter(|_| session.stage != Stage::Open);
