@@ -136,33 +136,35 @@ fn property_value(after: &str) -> Option<&str> {
     }
 }
 
-/// The chunks of a PNG: kind and data. The last one may be cut.
+/// The chunks of a PNG after its signature: kind and data. A check sum of four bytes follows each.
 fn png_chunks(file: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
-    let mut rest = file.get(8..).unwrap_or_default();
-    std::iter::from_fn(move || {
-        let ([length, kind], after) = (rest.first_chunk::<8>()?.as_chunks().0, rest.get(8..)?) else {
-            return None;
-        };
-        let length = u32::from_be_bytes(*length) as usize;
-        let data = after.get(..length)?;
-        // A check sum of four bytes follows.
-        rest = after.get(length + 4..).unwrap_or_default();
-        Some((*kind, data))
+    chunks(file.get(8..).unwrap_or_default(), |[length, kind]| {
+        let length = u32::from_be_bytes(length) as usize;
+        (kind, length, length + 4)
     })
 }
 
-/// The chunks of a WEBP (RFC 9649 §2.3): kind and data.
+/// The chunks of a WEBP after its header (RFC 9649 §2.3): kind and data. They begin at even offsets.
 fn webp_chunks(file: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
-    let mut rest = file.get(12..).unwrap_or_default();
+    chunks(file.get(12..).unwrap_or_default(), |[kind, length]| {
+        let length = u32::from_le_bytes(length) as usize;
+        (kind, length, length + length % 2)
+    })
+}
+
+/// Chunks with a head of two words, from which `parsed` gives the kind, the length of the data, and that to the next
+/// head. A chunk that is cut ends them.
+fn chunks(
+    mut rest: &[u8],
+    parsed: impl Fn([[u8; 4]; 2]) -> ([u8; 4], usize, usize),
+) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     std::iter::from_fn(move || {
-        let ([kind, length], after) = (rest.first_chunk::<8>()?.as_chunks().0, rest.get(8..)?) else {
-            return None;
-        };
-        let length = u32::from_le_bytes(*length) as usize;
+        let (head, after) = rest.split_first_chunk::<8>()?;
+        let [a, b, c, d, e, f, g, h] = *head;
+        let (kind, length, to_next) = parsed([[a, b, c, d], [e, f, g, h]]);
         let data = after.get(..length)?;
-        // Chunks begin at even offsets.
-        rest = after.get(length + length % 2..).unwrap_or_default();
-        Some((*kind, data))
+        rest = after.get(to_next..).unwrap_or_default();
+        Some((kind, data))
     })
 }
 
@@ -270,6 +272,17 @@ mod tests {
             found,
             origin(&["gnome-screenshot", "Created with GIMP", "Krita"], false, false)
         );
+    }
+
+    #[test]
+    fn xmp_in_a_webp_is_found_after_a_chunk_of_odd_length() {
+        let xmp = b"<a xmp:CreatorTool=\"GIMP\"/>";
+        let mut file = b"RIFF\0\0\0\0WEBPVP8X\x03\0\0\0abc\0XMP ".to_vec();
+        file.extend((xmp.len() as u32).to_le_bytes());
+        file.extend(xmp);
+        let mut found = FileOrigin::default();
+        found.add_chunks(&file, Format::Webp);
+        assert_eq!(found, origin(&["GIMP"], false, false));
     }
 
     #[test]
