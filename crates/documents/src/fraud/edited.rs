@@ -35,17 +35,14 @@ pub(super) fn sign(file: &Decoded) -> Option<FraudSign> {
     let stored = file.as_stored()?;
     let across = Coefficients::of(&stored, (4, 4), SAMPLE)?;
     let sample = Coefficients::of(&stored, (0, 0), SAMPLE)?;
-    let step = |(u, v): (usize, usize)| f32::from(steps[v * 8 + u]);
-    let gains = FREQUENCIES.iter().enumerate().filter_map(|(at, frequency)| {
-        let step = step(*frequency);
-        let natural: Vec<f32> = across.of_frequency(at).collect();
-        Some((
-            at,
-            step,
-            twice_compressed(sample.of_frequency(at), &natural, step)?,
-        ))
+    let frequencies = FREQUENCIES.iter().enumerate();
+    let gains = frequencies.filter_map(|(place, &(u, v))| {
+        let step = f32::from(steps[v * 8 + u]);
+        let natural: Vec<f32> = across.of_frequency(place).collect();
+        let of_bins = twice_compressed(sample.of_frequency(place), &natural, step)?;
+        Some(Gain { place, step, of_bins })
     });
-    let gains: Vec<(usize, f32, [f32; BINS])> = gains.collect();
+    let gains: Vec<Gain> = gains.collect();
     let of_sample = evidence(&sample, &gains);
     if of_sample.iter().sum::<f32>() < LEAST_EVIDENCE * of_sample.len() as f32 {
         return None;
@@ -56,27 +53,37 @@ pub(super) fn sign(file: &Decoded) -> Option<FraudSign> {
         .into_iter()
         .filter_map(|size| least_compressed(&evidence, blocks.columns, size));
     let (measure, [x, y, width, height]) = parts.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    let corners =
-        [(x, y), (x + width, y + height)].map(|(x, y)| file.upright_point(x as f32 * 8.0, y as f32 * 8.0));
-    let [(left, top), (right, bottom)] = corners;
+    let pixels = |blocks: usize| (blocks * 8) as f32;
+    let (left, top) = file.upright_point(pixels(x), pixels(y));
+    let (right, bottom) = file.upright_point(pixels(x + width), pixels(y + height));
+    let bounds = [
+        left.min(right),
+        top.min(bottom),
+        (right - left).abs(),
+        (bottom - top).abs(),
+    ];
     Some(FraudSign {
-        bounds: Some([
-            left.min(right),
-            top.min(bottom),
-            (right - left).abs(),
-            (bottom - top).abs(),
-        ]),
+        bounds: Some(bounds),
         ..FraudSign::of(FraudKind::Edited, measure, LIMIT)
     })
 }
 
-/// The evidence of each block that it was compressed twice. `gains` has the place of a frequency, its step, and by how
-/// much each bin is more likely.
-fn evidence(blocks: &Coefficients, gains: &[(usize, f32, [f32; BINS])]) -> Vec<f32> {
+/// By how much a coefficient is more likely after two compressions than after one.
+struct Gain {
+    /// The frequency's place in [`FREQUENCIES`].
+    place: usize,
+    /// The step to which the file rounds it.
+    step: f32,
+    /// As a logarithm, by bin.
+    of_bins: [f32; BINS],
+}
+
+/// The evidence of each block that it was compressed twice.
+fn evidence(blocks: &Coefficients, gains: &[Gain]) -> Vec<f32> {
     let mut evidence = vec![0.0; blocks.count()];
-    for (at, step, gain) in gains {
-        for (sum, value) in evidence.iter_mut().zip(blocks.of_frequency(*at)) {
-            *sum += gain[bin(value / step)];
+    for gain in gains {
+        for (sum, value) in evidence.iter_mut().zip(blocks.of_frequency(gain.place)) {
+            *sum += gain.of_bins[bin(value / gain.step)];
         }
     }
     evidence
