@@ -1,5 +1,5 @@
-//! Whether a barcode, or print outside the zone, proves an uncertain reading of the machine-readable zone, or casts doubt
-//! on a certain one.
+//! Whether a barcode, or print outside the zone, proves an uncertain reading of the machine-readable zone, proves that
+//! implausible data is printed so, or casts doubt on a certain reading.
 //!
 //! Only readings whose uncertainty is limited to names and number can be proven so ([`MrzReading::confirmable`]), and
 //! only by equal values. `compare` forgives what people write into forms; this module forgives nothing: no lookalikes,
@@ -13,11 +13,15 @@
 use reference::icao::transliterate;
 
 use crate::compare::{SourceData, fold_lookalikes, plain_number};
-use crate::reading::MrzReading;
+use crate::mrz::{DateOfZone, date_digits};
+use crate::reading::{MrzReading, MrzWarning};
+use crate::visual::date_digits::are_printed;
 
 /// Shorter numbers prove nothing: they occur by chance in other print.
 const MIN_NUMBER: usize = 5;
-/// Shorter family names prove nothing, for the same reason.
+/// Shorter codes of an issuer prove nothing, for the same reason.
+const MIN_CODE: usize = 3;
+/// Nor do shorter family names.
 const MIN_SURNAME: usize = 2;
 
 /// Whether a barcode, or labelled fields of the visual zone, state the same names and number, and no other date of
@@ -54,6 +58,30 @@ pub(crate) fn by_print(mrz: &MrzReading, printed: &[&str]) -> bool {
     let (surnames, given_names) = (ends_line(&zone.surname), ends_line(&zone.given_names));
     let is_named = surnames.iter().any(|a| given_names.iter().any(|b| a != b));
     is_named && printed.iter().any(|text| has_number(text, &zone.number))
+}
+
+/// Whether lines of print state all data for which a certain reading is implausible: an issuer's or nationality's code
+/// that ICAO does not list, or a date that does not exist. `printed` is as for [`by_print`].
+///
+/// It proves the reading, not the document. Other implausible data cannot be proven.
+pub(crate) fn of_implausible_data(mrz: &MrzReading, printed: &[&str]) -> bool {
+    let has_code = |code: &str| {
+        let is_code = |word: &str| word.len() >= MIN_CODE && word == code;
+        printed
+            .iter()
+            .any(|text| text.split(|c: char| !c.is_alphanumeric()).any(is_code))
+    };
+    let has_date = |date: DateOfZone| {
+        date_digits(mrz, date).is_some_and(|digits| printed.iter().any(|text| are_printed(&digits, text)))
+    };
+    mrz.is_certain()
+        && mrz.warnings.iter().all(|warning| match warning {
+            MrzWarning::UnknownIssuer => has_code(&mrz.fields.issuer),
+            MrzWarning::UnknownNationality => has_code(&mrz.fields.nationality),
+            MrzWarning::ImplausibleBirthDate => has_date(DateOfZone::Birth),
+            MrzWarning::ImplausibleExpiryDate => has_date(DateOfZone::Expiry),
+            other => other.is_harmless(),
+        })
 }
 
 /// Whether labelled fields of the visual zone state names or a number that differ from the zone's in one or two
@@ -225,6 +253,41 @@ mod tests {
         }
         let nothing = SourceData::from_fields(&std::collections::BTreeMap::new(), Source::Ocr);
         assert!(!casts_doubt(&uncertain(), &nothing));
+    }
+
+    #[test]
+    fn print_proves_implausible_data_that_it_repeats() {
+        let no_day = [
+            "P<CZESPECIMEN<<VZOR<<<<<<<<<<<<<<<<<<<<<<<<<",
+            "99006000<8CZE1102299F16090641152291111<<<<24",
+        ];
+        let no_issuer = [
+            "P<INPSPECIMEN<<SAMPLE<<<<<<<<<<<<<<<<<<<<<<<",
+            "XX000000<0FRA7501012F19073021234567890<<<<70",
+        ];
+        let expired_never = [
+            "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
+            "L898902C36UTO7408122F1202306ZE184226B<<<<<14",
+        ];
+        for (expected, lines, printed) in [
+            (true, no_day, &["Vzor", "29.02.1911"][..]),
+            (false, no_day, &["28.02.1911", "115229/1111"]),
+            (false, no_day, &[]),
+            (true, no_issuer, &["PASSPORT", "Code INP", "FRA"]),
+            (false, no_issuer, &["PASSPORT", "INPUT", "FRA"]),
+            (true, expired_never, &["30 FEB 12"]),
+            (false, expired_never, &["28 FEB 12"]),
+        ] {
+            let mut mrz = mrz::parse(&lines).unwrap();
+            assert!(mrz.valid && !mrz.accepted, "{lines:?}");
+            assert_eq!(of_implausible_data(&mrz, printed), expected, "{printed:?}");
+            // An uncertain reading is not proven by print of its dates and codes.
+            mrz.warnings.push(MrzWarning::UncertainReading);
+            assert!(!of_implausible_data(&mrz, printed));
+        }
+        let mut odd = mrz::parse(&no_issuer).unwrap();
+        odd.warnings.push(MrzWarning::ImplausibleSex);
+        assert!(!of_implausible_data(&odd, &["INP"]));
     }
 
     #[test]

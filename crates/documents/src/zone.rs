@@ -108,7 +108,7 @@ pub(crate) struct ZoneReading {
     pub(crate) mrz: MrzReading,
     /// The mean log-likelihood of its rows' lengths.
     log_likelihood: f64,
-    /// The rows of an accepted reading; of any other, every row that may belong to the zone.
+    /// The rows of a certain reading; of any other, every row that may belong to the zone.
     rows: Vec<Quad>,
 }
 
@@ -117,7 +117,7 @@ impl ZoneReading {
         let log_likelihood = best.log_likelihood;
         let own = best.rows.clone();
         let mrz = best.into_reading();
-        let rows = rows.get(own).filter(|_| mrz.accepted).unwrap_or(rows);
+        let rows = rows.get(own).filter(|_| mrz.is_certain()).unwrap_or(rows);
         Self {
             mrz,
             log_likelihood,
@@ -180,14 +180,19 @@ impl ZoneReading {
         lines.iter().filter(|line| !self.includes(&line.quad)).collect()
     }
 
-    /// Accepts an uncertain reading if print states its names and number. `others` are the lines outside the zone.
+    /// Accepts an uncertain reading if print states its names and number, and a certain one with implausible data if
+    /// print states those. `others` are the lines outside the zone.
     pub(crate) fn confirm_by_print(&mut self, others: &[&Line]) {
         let printed: Vec<&str> = others
             .iter()
             .map(|line| line.read.text.as_str())
             .filter(|text| !text.contains('<') && mrz_likeness(text) < 0.6)
             .collect();
-        if !self.mrz.accepted && confirmation::by_print(&self.mrz, &printed) {
+        let is_confirmed = || {
+            confirmation::by_print(&self.mrz, &printed)
+                || confirmation::of_implausible_data(&self.mrz, &printed)
+        };
+        if !self.mrz.accepted && is_confirmed() {
             self.mrz.accepted = true;
             self.mrz.warnings.retain(|w| *w != MrzWarning::UncertainReading);
         }

@@ -73,13 +73,14 @@ pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
     }
 }
 
-/// Whether results may rely on an MRZ: it was read with enough margin, or another source of its document proves
-/// what is uncertain, and no print casts doubt on it. `sides` are the readings of that document.
+/// Whether results may rely on an MRZ: it is plausible, it was read with enough margin, or another source of its
+/// document proves what is uncertain, and no print casts doubt on it. `sides` are the readings of that document.
 pub fn is_accepted(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
     let is_doubtful = |side: &&DocumentReading| {
         confirmation::casts_doubt(mrz, &SourceData::from_fields(&side.visual, ReadSource::Ocr))
     };
     mrz.valid
+        && mrz.is_plausible()
         && !sides.iter().any(is_doubtful)
         && (mrz.accepted || sides.iter().any(|side| is_confirmed(mrz, side)))
 }
@@ -117,4 +118,36 @@ fn statements(reading: &DocumentReading, sides: &[&DocumentReading]) -> Vec<Stat
         .then(|| SourceData::from_fields(&reading.visual, ReadSource::Ocr))
         .map(reliable);
     mrz.into_iter().chain(barcode).chain(visual).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use documents::reading::MrzWarning;
+
+    use super::*;
+
+    #[test]
+    fn no_result_rests_on_an_implausible_zone_whatever_proves_it() {
+        let lines = [
+            "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
+            "L898902C36UTO7408122F1204159ZE184226B<<<<<10",
+        ];
+        let mrz = documents::mrz::parse(&lines).unwrap();
+        assert!(is_accepted(&mrz, &[]));
+        for (warning, expected) in [
+            (MrzWarning::NameMayBeTruncated, true),
+            (MrzWarning::ImplausibleBirthDate, false),
+            (MrzWarning::ImplausibleExpiryDate, false),
+            (MrzWarning::UnknownIssuer, false),
+            (MrzWarning::UnknownNationality, false),
+            (MrzWarning::ImplausibleSex, false),
+        ] {
+            // As the engine accepts it where print repeats what is implausible.
+            let odd = MrzReading {
+                warnings: vec![warning],
+                ..mrz.clone()
+            };
+            assert_eq!(is_accepted(&odd, &[]), expected, "{warning:?}");
+        }
+    }
 }

@@ -17,5 +17,6 @@ mod repair;
 
 pub use cells::{Cell, Line, cells};
 pub use layout::check_digit;
+pub(crate) use parse::{DateOfZone, date_digits};
 pub use parse::{MrzError, parse, parse_on};
 pub use repair::{repair, repair_on};

@@ -216,6 +216,25 @@ fn fields(layout: &Layout, lines: &[Vec<char>], rest: usize, today: Date) -> (Mr
     (fields, warnings)
 }
 
+/// A date in a zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DateOfZone {
+    Birth,
+    Expiry,
+}
+
+/// The six characters of a date as they stand in the zone, whether such a day exists or not. `None` if its format has no
+/// such date.
+pub(crate) fn date_digits(mrz: &MrzReading, date: DateOfZone) -> Option<String> {
+    let layout = Layout::of(mrz.format);
+    let span = match date {
+        DateOfZone::Birth => layout.birth,
+        DateOfZone::Expiry => layout.expiry?,
+    };
+    let line = mrz.lines.get(span.line)?;
+    Some(line.chars().skip(span.start).take(span.len).collect())
+}
+
 fn is_blank(run: &[char]) -> bool {
     run.iter().all(|&c| c == '<')
 }

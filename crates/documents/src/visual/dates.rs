@@ -390,7 +390,7 @@ fn without_separators(tokens: &[Token], order: DateOrder) -> Option<(Option<Prin
 
 /// The months that a word may name, as bits: January is bit 0. In falling order of certainty, a word is a name, the
 /// beginning of names, or a name of six letters or more with one misread letter.
-fn months(word: &str) -> u16 {
+pub(super) fn months(word: &str) -> u16 {
     let matching = |matches: &dyn Fn(&str) -> bool| {
         MONTHS
             .iter()

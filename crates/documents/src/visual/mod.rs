@@ -4,12 +4,14 @@
 //!   of driving licences.
 //! - `candidates` collects the texts that may be a value, `machine_print` finds print that equals the zone or a barcode,
 //!   `dates`, `sex`, `nationality` and `values` parse texts, and this module chooses among them.
+//! - `date_digits` finds print that repeats a zone's date which no calendar has.
 //!
 //! A text that does not have its field's form is never used as its value. Another source of the document only helps to
 //! find print: it never becomes a value, except that it tells the century of an equal date with a year of two digits.
 //! This module never reports whether the two agree; `compare` does.
 
 mod candidates;
+pub(crate) mod date_digits;
 mod date_tokens;
 mod dates;
 mod kind;
