@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use sanctions::freshness::unchanged_alert;
-use sanctions::import::ImportRefusal;
+use sanctions::import::{ImportRefusal, Use};
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
 use service::config::DataConfig;
 use service::installation_acts::{self, InstallationAct, Shrinkage};
@@ -31,7 +31,8 @@ pub(crate) struct ListsCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Import list files (OFAC, UN, OpenSanctions; detected from the content) and activate them.
+    /// Import list files (OFAC, UN, EU, UK, Switzerland, Canada, OpenSanctions; detected from the content) and activate
+    /// them.
     Import {
         /// The files. OFAC's sdn, alt, add and comments CSV files of one folder are one list.
         #[arg(required = true)]
@@ -43,6 +44,9 @@ enum Action {
         /// required, two operators must confirm a loss of more than 20 percent.
         #[arg(long)]
         max_shrink: Option<u8>,
+        /// Print one JSON object for each list: what was read, rejected and made of every kind of value.
+        #[arg(long)]
+        json: bool,
     },
     /// Remove a list permanently.
     Remove {
@@ -64,12 +68,13 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
             files,
             sha256,
             max_shrink,
+            json,
         } => {
             let guards = Guards {
                 expected_sha256: sha256,
                 ..Guards::default()
             };
-            block_on(import_all(&data, &files, guards, max_shrink))
+            block_on(import_all(&data, &files, guards, max_shrink, json))
         }
         Action::Remove { list } => block_on(remove(&data, &list)),
         Action::Status { json } => {
@@ -105,6 +110,7 @@ async fn import_all(
     files: &[PathBuf],
     mut guards: Guards,
     max_shrink: Option<u8>,
+    json: bool,
 ) -> anyhow::Result<()> {
     let db = data::open(config).await?.db;
     let store = config.list_store()?;
@@ -122,7 +128,12 @@ async fn import_all(
                             report.list
                         )
                     })?;
-                print_line(&describe(&report))?;
+                let text = if json {
+                    serde_json::to_string(&report)?
+                } else {
+                    describe(&report)
+                };
+                print_line(&text)?;
                 let after = config.list_unchanged_imports;
                 if let Some(alert) = unchanged_alert(&report.list, report.unchanged, after) {
                     note!("bonafide: {alert}");
@@ -274,6 +285,13 @@ fn describe(report: &ImportReport) -> String {
     );
     for reject in &report.rejects {
         text.push_str(&format!("\n  rejected at {}: {}", reject.line, reject.reason));
+    }
+    let unused = report.values.iter().filter(|value| value.used == Use::Unused);
+    let unused: Vec<String> = unused
+        .map(|value| format!("{} {}", value.name, value.count))
+        .collect();
+    if !unused.is_empty() {
+        text.push_str(&format!("\n  not used: {}", unused.join(", ")));
     }
     if let Some(diff) = &report.diff {
         text.push_str(&format!(

@@ -29,6 +29,10 @@ pub(super) fn sniff(text: &str) -> Option<FileKind> {
     if header("schema") && header("aliases") && header("id") {
         return Some(FileKind::SimpleCsv);
     }
+    let is_dated = row.get(0).is_some_and(|first| first.starts_with("Report Date:"));
+    if is_dated || (header("Unique ID") && header("OFSI Group ID")) {
+        return Some(FileKind::UkCsv);
+    }
     // Some mirrors add a row with column names.
     let mirror = row.len() >= 11 && header("name") && (header("id") || header("ent_num"));
     match row.len() {

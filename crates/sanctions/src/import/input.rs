@@ -1,11 +1,12 @@
 //! Input of all list readers: files that are hashed while they are read, lines of bounded length, and a count
 //! of rejects.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 
 use sha2::{Digest, Sha256};
 
-use super::list::{ListFormat, Reject};
+use super::list::{ListFormat, Reject, Use, ValueCount};
 
 /// Maximum number of rejects stored with line and reason; the rest are only counted.
 const MAX_REJECTS: usize = 200;
@@ -13,15 +14,45 @@ const MAX_REJECTS: usize = 200;
 /// Maximum size in bytes of a line or XML event in memory.
 pub(super) const MAX_RECORD: usize = 4 << 20;
 
-/// Counts rows and stores the first rejects.
+/// Maximum number of names of values that are counted. Lists have about a hundred.
+const MAX_NAMES: usize = 1_000;
+
+/// Counts rows and values, and stores the first rejects.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) rows: u64,
     pub(crate) rejected: u64,
     pub(super) rejects: Vec<Reject>,
+    values: BTreeMap<(String, Use), u64>,
 }
 
 impl Tally {
+    /// Counts a value by its element or column, its attribute (or an empty text), and what became of it. Empty values
+    /// count as nothing.
+    pub(super) fn value(&mut self, element: &str, attribute: &str, value: &str, used: Use) {
+        if value.is_empty() {
+            return;
+        }
+        let name = match attribute {
+            "" => element.to_owned(),
+            attribute => format!("{element}@{attribute}"),
+        };
+        let key = (name, used);
+        if self.values.len() < MAX_NAMES || self.values.contains_key(&key) {
+            *self.values.entry(key).or_default() += 1;
+        }
+    }
+
+    /// The counts, by name.
+    pub(super) fn values(&self) -> Vec<ValueCount> {
+        let count = |((name, used), count): (&(String, Use), &u64)| ValueCount {
+            name: name.clone(),
+            used: *used,
+            count: *count,
+        };
+        self.values.iter().map(count).collect()
+    }
+
     pub(crate) fn reject(&mut self, line: u64, reason: impl Into<String>) {
         self.rejected += 1;
         if self.rejects.len() < MAX_REJECTS {
@@ -70,6 +101,11 @@ pub(super) type Input = BufReader<Hashing<std::io::Take<Box<dyn Read>>>>;
 pub(crate) enum FileKind {
     OfacXml,
     UnXml,
+    EuXml,
+    UkXml,
+    UkCsv,
+    ChXml,
+    CaXml,
     Ftm,
     SimpleCsv,
     OfacPrimary,
@@ -83,6 +119,11 @@ impl FileKind {
         match self {
             FileKind::OfacXml => ListFormat::OfacAdvancedXml,
             FileKind::UnXml => ListFormat::UnXml,
+            FileKind::EuXml => ListFormat::EuXml,
+            FileKind::UkXml => ListFormat::UkXml,
+            FileKind::UkCsv => ListFormat::UkCsv,
+            FileKind::ChXml => ListFormat::ChXml,
+            FileKind::CaXml => ListFormat::CaXml,
             FileKind::Ftm => ListFormat::FollowTheMoney,
             FileKind::SimpleCsv => ListFormat::SimpleCsv,
             _ => ListFormat::OfacCsv,

@@ -8,6 +8,8 @@ use crate::entity::Entity;
 
 /// Prefix of a remark on the place of birth.
 pub(super) const BORN_IN: &str = "Place of birth: ";
+/// Prefix of a remark on the day of listing.
+pub(super) const LISTED_ON: &str = "Listed on ";
 
 /// The formats that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,41 @@ pub enum ListFormat {
     FollowTheMoney,
     /// OpenSanctions' `targets.simple.csv`.
     SimpleCsv,
+    /// The European Union's consolidated list of financial sanctions, XML 1.1.
+    EuXml,
+    /// The UK Sanctions List, XML.
+    UkXml,
+    /// The UK Sanctions List, CSV.
+    UkCsv,
+    /// The whole list of Switzerland's SECO.
+    ChXml,
+    /// Canada's consolidated list of autonomous sanctions.
+    CaXml,
+}
+
+/// What an import made of a value. The greatest use counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Use {
+    /// Neither compared nor kept.
+    #[default]
+    Unused,
+    /// Kept as a remark, which is shown and not compared.
+    Kept,
+    /// Compared with queries, or decides how others are.
+    Compared,
+}
+
+/// How often a list has a value of a name, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValueCount {
+    /// The element, `element@attribute`, or the column.
+    pub name: String,
+    /// What became of the values.
+    #[serde(rename = "use")]
+    pub used: Use,
+    /// The number of values that are not empty.
+    pub count: u64,
 }
 
 /// A list as an authority published it.

@@ -1,17 +1,23 @@
-//! Reads the authorities' lists from whole files in bounded memory: OFAC's advanced XML and legacy CSV, the
-//! United Nations' consolidated XML, and OpenSanctions' FollowTheMoney lines and `targets.simple.csv`.
+//! Reads the authorities' lists from whole files in bounded memory: OFAC's advanced XML and legacy CSV, the consolidated
+//! XML of the United Nations, the European Union, Switzerland and Canada, the UK Sanctions List as XML and CSV, and
+//! OpenSanctions' FollowTheMoney lines and `targets.simple.csv`.
 //!
 //! A bad row is counted and reported with its line; its content is never guessed. Nothing here changes the
 //! active lists: [`check_guards`] decides whether a list may become active, and [`crate::store`] activates
 //! it.
 
+mod ca_xml;
+mod ch_xml;
 mod csv_tables;
+mod eu_xml;
 mod ftm;
 mod input;
 mod list;
 mod ofac_csv;
 mod ofac_xml;
+mod record;
 mod simple_csv;
+mod uk;
 mod un_xml;
 mod xml;
 
@@ -28,7 +34,7 @@ use crate::freshness::Stale;
 pub(crate) use ftm::entity_of_properties;
 pub(crate) use input::read_line;
 use input::{FileKind, Hashing, Input, Tally};
-pub use list::{ImportError, List, ListFormat, Reject};
+pub use list::{ImportError, List, ListFormat, Reject, Use, ValueCount};
 
 /// Largest file in bytes: OFAC's advanced XML has 121 MB, OpenSanctions' default collection about 4 GB.
 const MAX_BYTES: u64 = 8 << 30;
@@ -86,6 +92,8 @@ pub struct ImportReport {
     pub rejected: u64,
     /// The first rejects, with line and reason.
     pub rejects: Vec<Reject>,
+    /// What became of each kind of value, for formats whose readers count them.
+    pub values: Vec<ValueCount>,
     /// SHA-256 of each file by file name.
     pub sha256: BTreeMap<String, String>,
     /// Differences from the previous version, if the store has one.
@@ -143,6 +151,11 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
             (_, Some(ListFormat::FollowTheMoney)) => FileKind::Ftm,
             (_, Some(ListFormat::UnXml)) => FileKind::UnXml,
             (_, Some(ListFormat::OfacAdvancedXml)) => FileKind::OfacXml,
+            (_, Some(ListFormat::EuXml)) => FileKind::EuXml,
+            (_, Some(ListFormat::UkXml)) => FileKind::UkXml,
+            (_, Some(ListFormat::UkCsv)) => FileKind::UkCsv,
+            (_, Some(ListFormat::ChXml)) => FileKind::ChXml,
+            (_, Some(ListFormat::CaXml)) => FileKind::CaXml,
             _ => return Err(ImportError::UnknownFormat(source.name)),
         };
         inputs.push((source.name, kind, input));
@@ -164,6 +177,11 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
             match format {
                 ListFormat::OfacAdvancedXml => ofac_xml::read(&name, input, &mut tally)?,
                 ListFormat::UnXml => un_xml::read(&name, input, &mut tally)?,
+                ListFormat::EuXml => eu_xml::read(&name, input, &mut tally)?,
+                ListFormat::UkXml => uk::read_xml(&name, input, &mut tally)?,
+                ListFormat::UkCsv => uk::read_csv(&name, input, &mut tally)?,
+                ListFormat::ChXml => ch_xml::read(&name, input, &mut tally)?,
+                ListFormat::CaXml => ca_xml::read(&name, input, &mut tally)?,
                 ListFormat::FollowTheMoney => ftm::read(&name, input, &mut tally)?,
                 _ => simple_csv::read(&name, input, &mut tally)?,
             }
@@ -195,6 +213,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
         rows: tally.rows,
         entities: list.entities.len(),
         rejected: tally.rejected,
+        values: tally.values(),
         rejects: tally.rejects,
         sha256,
         diff: None,
@@ -214,6 +233,10 @@ fn sniff(input: &mut Input) -> std::io::Result<Option<FileKind>> {
         let has = |tag: &str| text.contains(tag);
         return Ok(match () {
             () if has("<CONSOLIDATED_LIST") => Some(FileKind::UnXml),
+            () if has("<Designations") => Some(FileKind::UkXml),
+            () if has("/fsd/export") || has("<sanctionEntity") => Some(FileKind::EuXml),
+            () if has("<swiss-sanctions-list") => Some(FileKind::ChXml),
+            () if has("<data-set") && has("<record") => Some(FileKind::CaXml),
             () if has("<Sanctions") => Some(FileKind::OfacXml),
             () => None,
         });
@@ -335,5 +358,7 @@ pub fn check_guards(
     Ok(())
 }
 
+#[cfg(test)]
+mod country_tests;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 use std::io::BufRead;
 
 use super::input::Tally;
-use super::list::{BORN_IN, ImportError, List};
+use super::list::{BORN_IN, ImportError, LISTED_ON, List};
 use super::xml::{Step, Walker};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
@@ -118,7 +118,7 @@ impl Subject {
             (_, "NAME_ORIGINAL_SCRIPT") => push_unique(&mut entity.aliases, &text),
             (_, "UN_LIST_TYPE") => push_unique(&mut entity.programs, &text),
             (_, "COMMENTS1") | ("DESIGNATION" | "TITLE", "VALUE") => push_unique(&mut entity.remarks, &text),
-            (_, "LISTED_ON") => push_unique(&mut entity.remarks, &format!("Listed on {text}")),
+            (_, "LISTED_ON") => push_unique(&mut entity.remarks, &format!("{LISTED_ON}{text}")),
             ("INDIVIDUAL_PLACE_OF_BIRTH", "CITY" | "STATE_PROVINCE" | "COUNTRY") => self.place.push(text),
             (_, "GENDER") => entity.gender = Gender::parse(&text),
             ("NATIONALITY", "VALUE") => country(&mut entity.nationalities),
