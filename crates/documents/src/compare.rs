@@ -60,8 +60,8 @@ pub struct Comparison {
 
 /// Compares the submitted data with each source.
 ///
-/// A small difference in the visual zone counts as a misreading if the MRZ or a barcode agrees with the same
-/// field.
+/// A small difference in the visual zone counts as a misreading if a certain MRZ or a barcode of the same document agrees
+/// with the same field.
 pub fn compare(claimed: &SubmittedData, said: &[SourceData]) -> Comparison {
     let mut results: Vec<(FieldResult, Option<&'static str>)> = Vec::new();
     for (index, said) in said.iter().enumerate() {
@@ -138,21 +138,23 @@ pub fn compare(claimed: &SubmittedData, said: &[SourceData]) -> Comparison {
             compare_nationalities(claimed.nationality.as_deref(), said.nationality.as_deref()),
         );
     }
-    excuse_misread(&mut results);
+    excuse_misread(&mut results, said);
     conclude(results)
 }
 
-/// Marks a small difference in the visual zone as unclear if the MRZ or a barcode agrees with the field.
-fn excuse_misread(results: &mut [(FieldResult, Option<&'static str>)]) {
-    let confirmed: Vec<&str> = results
+/// Marks a small difference in the visual zone as unclear if a certain MRZ or a barcode of the same document agrees with
+/// the field.
+fn excuse_misread(results: &mut [(FieldResult, Option<&'static str>)], said: &[SourceData]) {
+    let document = |result: &FieldResult| said[result.said].document;
+    let confirmed: Vec<(&str, usize)> = results
         .iter()
-        .filter(|(r, _)| r.source != Source::Ocr && r.matches == Some(true))
-        .map(|(r, _)| r.field)
+        .filter(|(r, _)| r.source != Source::Ocr && r.matches == Some(true) && said[r.said].certain)
+        .map(|(r, _)| (r.field, document(r)))
         .collect();
     for (result, note) in results {
         let small =
             result.source == Source::Ocr && result.matches == Some(false) && result.score >= NEAR_MATCH_SCORE;
-        if small && confirmed.contains(&result.field) {
+        if small && confirmed.contains(&(result.field, document(result))) {
             result.matches = None;
             *note = Some("A field of the visual zone was not clearly legible");
         }

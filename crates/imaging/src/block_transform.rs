@@ -47,8 +47,8 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// Transforms whole blocks from an offset on (x, y in pixels): all, or about `most` that are spread evenly. `None` if
-    /// none fits.
+    /// Transforms whole blocks from an offset on (x, y in pixels): all, or about `most`, each so many after the one before
+    /// it in reading order. `None` if none fits.
     pub fn of(picture: &Picture, offset: (u32, u32), most: usize) -> Option<Self> {
         let blocks = |side: u32, from: u32| side.saturating_sub(from) as usize / SIDE;
         let (columns, rows) = (blocks(picture.width, offset.0), blocks(picture.height, offset.1));

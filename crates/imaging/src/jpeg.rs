@@ -82,6 +82,7 @@ struct Survey {
 fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
     let mut frame: Option<(u32, u32, bool)> = None;
     let mut scans = 0;
+    let mut luma_steps = None;
     let mut tables = [None; 4];
     let mut first_component = None;
     let mut at = 2;
@@ -121,7 +122,13 @@ fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
             // coding.
             0xC3..=0xCF if !matches!(marker, 0xC4 | 0xC8 | 0xCC) => return Err(DecodeError::Unsupported),
             0xDB => read_tables(segment, &mut tables),
-            0xDA => scans += 1,
+            0xDA => {
+                // Tables after the first scan are not those of its coefficients.
+                if scans == 0 {
+                    luma_steps = first_component.and_then(|table| *tables.get(usize::from(table))?);
+                }
+                scans += 1;
+            }
             _ => {}
         }
         at += 2 + length.max(2);
@@ -133,7 +140,7 @@ fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
         scans,
         sequential,
         end: at,
-        luma_steps: first_component.and_then(|table| *tables.get(usize::from(table))?),
+        luma_steps,
     })
 }
 

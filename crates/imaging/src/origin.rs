@@ -8,6 +8,8 @@ use crate::format::Format;
 
 /// More programs than these are not kept.
 const MOST_PROGRAMS: usize = 8;
+/// The most bytes of EXIF data that are read. Values of many parts take 24 times their length in memory.
+const LONGEST_EXIF: usize = 1 << 16;
 /// Longer names are cut to so many characters.
 const LONGEST_NAME: usize = 80;
 /// So many bytes after the name of a property are searched for its value: markup and a short text.
@@ -34,8 +36,11 @@ pub struct FileOrigin {
 }
 
 impl FileOrigin {
-    /// Adds what EXIF data say. Unreadable data say nothing.
+    /// Adds what EXIF data say. Unreadable data say nothing, and neither do data longer than a JPEG can have.
     pub(crate) fn add_exif(&mut self, data: &[u8]) {
+        if data.len() > LONGEST_EXIF {
+            return;
+        }
         let Ok(exif) = Reader::new().read_raw(data.to_vec()) else {
             return;
         };
@@ -242,6 +247,10 @@ mod tests {
         found.add_exif(&exif(&[(0x000b, "Paint Shop Pro 9"), (0x0131, "GIMP 2.10.36")]));
         assert_eq!(found, origin(&["GIMP 2.10.36", "Paint Shop Pro 9"], false, false));
         found.add_exif(b"II*\0 nothing that is EXIF");
+        assert_eq!(found.programs.len(), 2);
+        let mut long = exif(&[(0x0131, "Photopea")]);
+        long.resize(LONGEST_EXIF + 1, 0);
+        found.add_exif(&long);
         assert_eq!(found.programs.len(), 2);
     }
 

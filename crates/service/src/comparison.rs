@@ -22,12 +22,14 @@ pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) ->
     };
     let said: Vec<Statement> = documents
         .iter()
-        .flat_map(|sides| {
+        .enumerate()
+        .flat_map(|(document, sides)| {
             let sides: Vec<&DocumentReading> = sides.iter().collect();
-            sides
-                .iter()
-                .flat_map(|side| statements(side, &sides))
-                .collect::<Vec<_>>()
+            let of_side = |side: &&DocumentReading| statements(side, &sides);
+            let mut said: Vec<Statement> = sides.iter().flat_map(of_side).collect();
+            said.iter_mut()
+                .for_each(|statement| statement.said.document = document);
+            said
         })
         .collect();
     let (reliable, said): (Vec<bool>, Vec<SourceData>) = said
@@ -54,13 +56,14 @@ pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) ->
     }
 }
 
-/// Whether two sides belong to the same document, by the most certain source of each.
+/// Whether two sides belong to the same document, by the most certain source of each. An uncertain MRZ is none: a
+/// difference would fail a person by what may be a misreading.
 pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
     let both = [front, back];
     let best = |reading| {
         statements(reading, &both)
             .into_iter()
-            .next()
+            .find(|statement| statement.is_reliable)
             .map(|statement| statement.said)
     };
     let (Some(front), Some(back)) = (best(front), best(back)) else {
@@ -73,9 +76,15 @@ pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
     }
 }
 
-/// Whether results may rely on an MRZ: it is plausible, it was read with enough margin, or another source of its
-/// document proves what is uncertain, and no print casts doubt on it. `sides` are the readings of that document.
+/// Whether results may rely on an MRZ: it is proven, and no other accepted MRZ of its document states something else.
+/// `sides` are the readings of that document.
 pub fn is_accepted(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
+    is_proven(mrz, sides) && !sides.iter().any(|side| states_otherwise(mrz, side))
+}
+
+/// Whether an MRZ is plausible, was read with enough margin, or another source of its document proves what is uncertain,
+/// and no print casts doubt on it.
+fn is_proven(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
     let is_doubtful = |side: &&DocumentReading| {
         confirmation::casts_doubt(mrz, &SourceData::from_fields(&side.visual, ReadSource::Ocr))
     };
@@ -83,6 +92,22 @@ pub fn is_accepted(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
         && mrz.is_plausible()
         && !sides.iter().any(is_doubtful)
         && (mrz.accepted || sides.iter().any(|side| is_confirmed(mrz, side)))
+}
+
+/// Whether a side has another accepted MRZ, of another document or another person.
+fn states_otherwise(mrz: &MrzReading, side: &DocumentReading) -> bool {
+    let stated = |mrz: &MrzReading| {
+        let fields = &mrz.fields;
+        let names = (fields.surname.clone(), fields.given_names.clone());
+        (
+            names,
+            fields.document_number.clone(),
+            fields.birth_date,
+            fields.expiry_date,
+        )
+    };
+    let other = side.mrz.as_ref().filter(|other| other.valid && other.accepted);
+    other.is_some_and(|other| stated(other) != stated(mrz))
 }
 
 /// Whether a side's barcode or print proves the MRZ.
@@ -102,7 +127,7 @@ struct Statement {
 /// out, because none of its data is certain. `sides` are the readings of the same document.
 fn statements(reading: &DocumentReading, sides: &[&DocumentReading]) -> Vec<Statement> {
     let mrz = reading.mrz.as_ref().filter(|mrz| mrz.valid).map(|mrz| {
-        let is_reliable = is_accepted(mrz, sides);
+        let is_reliable = is_proven(mrz, sides);
         let said = SourceData {
             certain: is_reliable,
             ..SourceData::from(mrz)
@@ -149,5 +174,41 @@ mod tests {
             };
             assert_eq!(is_accepted(&odd, &[]), expected, "{warning:?}");
         }
+    }
+
+    fn zone(names: &str, data: &str) -> DocumentReading {
+        DocumentReading {
+            mrz: Some(documents::mrz::parse(&[names, data]).unwrap()),
+            ..DocumentReading::default()
+        }
+    }
+
+    const NAMES: &str = "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<";
+    const DATA: &str = "L898902C36UTO7408122F1204159ZE184226B<<<<<10";
+
+    #[test]
+    fn two_accepted_zones_of_one_document_prove_neither() {
+        let later = "L898902C36UTO7408122F3204153ZE184226B<<<<<16";
+        let (front, back) = (zone(NAMES, DATA), zone(NAMES, later));
+        let accepted = |reading: &DocumentReading, sides: &[&DocumentReading]| {
+            is_accepted(reading.mrz.as_ref().unwrap(), sides)
+        };
+        assert!(accepted(&front, &[&front]) && accepted(&back, &[&back, &back]));
+        assert!(!accepted(&front, &[&front, &back]) && !accepted(&back, &[&front, &back]));
+    }
+
+    #[test]
+    fn sides_are_not_compared_by_an_uncertain_zone() {
+        let front = zone(NAMES, DATA);
+        let other = zone(
+            "P<UTOMALIK<<OMAR<<<<<<<<<<<<<<<<<<<<<<<<<<<<",
+            "X234567891UTO8001014M3001019<<<<<<<<<<<<<<<0",
+        );
+        assert_eq!(sides(&front, &other), Consistency::Mismatch);
+        let mut uncertain = other;
+        let mrz = uncertain.mrz.as_mut().unwrap();
+        mrz.accepted = false;
+        mrz.warnings.push(MrzWarning::UncertainReading);
+        assert_eq!(sides(&front, &uncertain), Consistency::Unknown);
     }
 }

@@ -516,22 +516,25 @@ pub(super) fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
     }
 }
 
-/// The data of the visual zones. The first side comes before the second.
+/// The data of the visual zones, of the first side that has it. All names are those of one side: a name of another one may
+/// repeat part of them.
 fn visual(readings: &[&DocumentReading]) -> DocumentData {
-    let value = |name: &str| {
-        readings
-            .iter()
-            .find_map(|reading| reading.visual.get(name))
-            .map(|field| field.value.clone())
-    };
-    let given = [value(field::FIRST_NAME), value(field::MIDDLE_NAME)]
+    let of = |reading: &DocumentReading, name: &str| Some(reading.visual.get(name)?.value.clone());
+    let value = |name: &str| readings.iter().find_map(|reading| of(reading, name));
+    let named = readings.iter().find(|side| {
+        of(side, field::LAST_NAME)
+            .or(of(side, field::FIRST_NAME))
+            .is_some()
+    });
+    let name = |name: &str| of(named?, name);
+    let given = [name(field::FIRST_NAME), name(field::MIDDLE_NAME)]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
         .join(" ");
     DocumentData {
         given_names: filled(&given),
-        surname: value(field::LAST_NAME),
+        surname: name(field::LAST_NAME),
         document_number: value(field::DOCUMENT_NUMBER),
         issuer: value(field::ISSUER),
         nationality: value(field::NATIONALITY),

@@ -99,6 +99,16 @@ pub(super) fn answer(
         if (&mut input).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
             return Ok(out.flush()?);
         }
+        if line.len() as u64 == MAX_LINE && line.last() != Some(&b'\n') {
+            input.skip_until(b'\n')?;
+            writeln!(
+                out,
+                "{}",
+                json!({"error": {"code": "bad-line", "message": "the line is longer than 16 MiB"}})
+            )?;
+            out.flush()?;
+            continue;
+        }
         let text = String::from_utf8_lossy(&line);
         if text.trim().is_empty() {
             continue;
@@ -119,9 +129,10 @@ fn file_lines(files: &[PathBuf]) -> Vec<String> {
 /// `bonafide read-document`.
 #[derive(Args)]
 pub(crate) struct ReadDocument {
+    /// Pictures of documents: JPEG, PNG, WebP, BMP or PDF.
     files: Vec<PathBuf>,
-    /// Look for signs of fraud: a photographed screen, a copy without colour, print that contradicts the data, an
-    /// image editor.
+    /// Look for signs of fraud: a photographed screen, a copy without colour, print that contradicts the data, a wrong
+    /// number, an image editor, parts that were put in later.
     #[arg(long)]
     fraud_signs: bool,
     #[command(flatten)]

@@ -17,6 +17,7 @@ fn said(source: Source, given: &str, surname: &str) -> SourceData {
     SourceData {
         source,
         certain: source != Source::Ocr,
+        document: 0,
         surname: non_empty(surname),
         given_names: non_empty(given),
         truncated: false,
@@ -193,6 +194,29 @@ fn dates_numbers_and_nationalities() {
             compare(&claim, &[said]).mismatches,
             *mismatches,
             "{birth} {number} {nationality}"
+        );
+    }
+}
+
+#[test]
+fn only_a_certain_source_of_the_same_document_excuses_print() {
+    let claim = claimed("Anna", "", "Ivtv");
+    let zone = said(Source::Mrz, "ANNA", "IVTV");
+    let print = said(Source::Ocr, "ANNA", "IVIV");
+    for (is_certain, document, mismatches) in [
+        (true, 0, &[][..]),
+        (false, 0, &["lastName"][..]),
+        (true, 1, &["lastName"]),
+    ] {
+        let zone = SourceData {
+            certain: is_certain,
+            document,
+            ..zone.clone()
+        };
+        assert_eq!(
+            compare(&claim, &[zone, print.clone()]).mismatches,
+            mismatches,
+            "{is_certain} {document}"
         );
     }
 }

@@ -31,6 +31,8 @@ pub struct SourceData {
     /// Whether single characters are reliable: true for a valid zone and a barcode, false for the visual
     /// zone.
     pub certain: bool,
+    /// The index of its document, where those of several are compared.
+    pub document: usize,
     /// Family name.
     pub surname: Option<String>,
     /// Every given name.
@@ -66,6 +68,7 @@ impl From<&MrzReading> for SourceData {
         Self {
             source: Source::Mrz,
             certain: mrz.valid,
+            document: 0,
             surname: non_empty(&fields.surname),
             given_names: non_empty(&fields.given_names),
             truncated: mrz.warnings.contains(&MrzWarning::NameMayBeTruncated),
@@ -97,6 +100,7 @@ impl From<&Aamva> for SourceData {
         Self {
             source: Source::Pdf417,
             certain: true,
+            document: 0,
             surname: card.last_name.clone(),
             given_names: non_empty(&given.join(" ")),
             truncated: !card.truncated.is_empty(),
@@ -127,6 +131,7 @@ impl SourceData {
         Self {
             source,
             certain: source != Source::Ocr,
+            document: 0,
             surname: value(field::LAST_NAME),
             given_names: non_empty(&given.join(" ")),
             truncated: false,

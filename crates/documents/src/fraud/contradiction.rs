@@ -18,7 +18,7 @@ pub(super) fn find(printed: &DocumentReading, data: &DocumentReading) -> Vec<Fra
     let print = SourceData::from_fields(&printed.visual, Source::Ocr);
     let zone = data.mrz.as_ref().filter(|mrz| mrz.valid);
     let sources = zone
-        .map(|mrz| (SourceData::from(mrz), mrz.accepted))
+        .map(|mrz| (SourceData::from(mrz), mrz.is_reliable()))
         .into_iter()
         .chain(data.aamva().map(|card| (SourceData::from(card), true)));
     let mut fields: Vec<(&str, Option<String>)> = sources

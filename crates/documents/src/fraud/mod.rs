@@ -17,7 +17,7 @@ mod photocopy;
 mod print_area;
 mod screen;
 
-use imaging::{Decoded, Picture};
+use imaging::{Decoded, Format, Picture};
 
 use crate::fraud_signs::{FraudKind, FraudSign};
 use crate::reading::DocumentReading;
@@ -40,9 +40,9 @@ pub(crate) fn picture_signs(picture: &Picture, area: &PrintArea, bounds: [f32; 4
 
 /// The signs of a file's metadata and compression.
 pub fn file_signs(file: &Decoded) -> Vec<FraudSign> {
-    let mut signs = vec![origin::sign(&file.origin)];
-    signs.extend(edited::sign(file));
-    signs
+    // The metadata of PDFs are not read, so they are no proof of anything.
+    let origin = (file.format != Format::Pdf).then(|| origin::sign(&file.origin));
+    origin.into_iter().chain(edited::sign(file)).collect()
 }
 
 /// The signs of a picture's own print and data.

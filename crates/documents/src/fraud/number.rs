@@ -11,7 +11,8 @@ use crate::reading::{DocumentReading, MrzReading, PartialDate, Source, field};
 
 /// From this confidence of the number on, the sign is raised.
 const CONFIDENCE: f32 = 0.8;
-/// The confidence of a zone's number, if the zone is accepted, and if it is only valid.
+/// The confidence of a zone's number, and the most of a printed one that is judged by a zone, if the zone is reliable, and
+/// if it is only valid.
 const OF_ZONE: [f32; 2] = [0.99, 0.5];
 
 /// The person to whom a number should belong.
@@ -63,7 +64,7 @@ pub(super) fn in_zone(reading: &DocumentReading) -> Vec<FraudSign> {
     let contradicted = numbers
         .into_iter()
         .find(|number| holder.is_contradicted(state, number) == Some(true));
-    let confidence = OF_ZONE[usize::from(!zone.accepted)];
+    let confidence = OF_ZONE[usize::from(!zone.is_reliable())];
     contradicted
         .map(|number| FraudSign {
             field: Some(field::PERSONAL_NUMBER.to_owned()),
@@ -89,6 +90,7 @@ pub(super) fn in_print(print: &DocumentReading, data: &DocumentReading) -> Vec<F
         return Vec::new();
     };
     let holder = zone.map_or_else(|| Holder::of_print(print), Holder::of_zone);
+    let most = zone.map_or(1.0, |zone| OF_ZONE[usize::from(!zone.is_reliable())]);
     [field::PERSONAL_NUMBER, field::DOCUMENT_NUMBER]
         .into_iter()
         .filter(|name| *name == field::PERSONAL_NUMBER || may_be_document_number(state))
@@ -98,7 +100,7 @@ pub(super) fn in_print(print: &DocumentReading, data: &DocumentReading) -> Vec<F
                 field: Some(name.to_owned()),
                 value: Some(masked(state, &number.value)),
                 bounds: number.bounds,
-                ..FraudSign::of(FraudKind::Number, number.confidence, CONFIDENCE)
+                ..FraudSign::of(FraudKind::Number, number.confidence.min(most), CONFIDENCE)
             })
         })
         .collect()
@@ -108,7 +110,7 @@ pub(super) fn in_print(print: &DocumentReading, data: &DocumentReading) -> Vec<F
 mod tests {
     use super::*;
     use crate::mrz;
-    use crate::reading::Field;
+    use crate::reading::{Field, MrzWarning};
 
     /// A document of a state whose holder was born on 12 August 1974 and is female, with optional data in the zone.
     fn document(state: &str, nationality: &str, optional: &str) -> DocumentReading {
@@ -162,6 +164,10 @@ mod tests {
     #[test]
     fn a_zone_that_is_not_relied_on_raises_nothing() {
         let mut reading = document("POL", "POL", "74081200003");
+        assert!(in_zone(&reading)[0].raised);
+        reading.mrz.as_mut().unwrap().warnings = vec![MrzWarning::ImplausibleBirthDate];
+        assert!(!in_zone(&reading)[0].raised);
+        reading.mrz.as_mut().unwrap().warnings.clear();
         reading.mrz.as_mut().unwrap().accepted = false;
         assert!(!in_zone(&reading)[0].raised);
         reading.mrz.as_mut().unwrap().valid = false;

@@ -222,7 +222,8 @@ fn layouts(lines: &[Vec<Candidates>]) -> Vec<&'static Layout> {
     use MrzFormat::{FrId, MrvA, MrvB, Td1, Td2, Td3};
     let formats: &[MrzFormat] = match lines.len() {
         3 => &[Td1],
-        2 if begins_with(lines, "V") => &[MrvA, MrvB],
+        2 if begins_with(lines, "V") && is_surely_visa(lines) => &[MrvA, MrvB],
+        2 if begins_with(lines, "V") => &[Td3, Td2, MrvA, MrvB],
         2 if begins_with(lines, "IDFRA") => &[FrId],
         2 => &[Td3, Td2],
         _ => &[],
@@ -238,6 +239,16 @@ fn layouts(lines: &[Vec<Candidates>]) -> Vec<&'static Layout> {
         .filter(|layout| fits(layout.width))
         .collect()
 }
+
+/// Whether the first character can hardly be another one than V. Otherwise, passports and cards are searched too: their
+/// first lines have no check digit that tells a P from a V.
+fn is_surely_visa(lines: &[Vec<Candidates>]) -> bool {
+    let first = lines.first().and_then(|line| line.first());
+    first.is_some_and(|cell| cell.iter().all(|&(c, p)| c == 'V' || p < NOT_THERE))
+}
+
+/// Below this log probability, a character is not there.
+const NOT_THERE: f32 = -8.0;
 
 /// Whether `text` is a likely beginning of the first line.
 fn begins_with(lines: &[Vec<Candidates>], text: &str) -> bool {

@@ -95,6 +95,11 @@ impl MrzReading {
         self.warnings.iter().all(|warning| warning.leaves_open())
     }
 
+    /// Whether signs of fraud and results may rest on it, as far as the picture alone shows.
+    pub(crate) fn is_reliable(&self) -> bool {
+        self.accepted && self.is_plausible()
+    }
+
     /// Takes back the acceptance of a reading that its picture does not prove, even with print beside it.
     pub(crate) fn unaccept(&mut self) {
         self.confirmable = false;
@@ -130,13 +135,13 @@ pub enum MrzWarning {
 }
 
 impl MrzWarning {
-    /// Whether a zone with it can be accepted. Many long names are truncated; every other warning suggests a misreading
-    /// or an unusual document.
+    /// Whether a zone with it can be accepted without other print. Many long names are truncated; every other warning
+    /// suggests a misreading or an unusual document.
     pub fn is_harmless(self) -> bool {
         self == Self::NameMayBeTruncated
     }
 
-    /// Whether another source of the document can prove a reading with it.
+    /// Whether a reading with it is plausible, so that equal names and an equal number in another source can prove it.
     pub fn leaves_open(self) -> bool {
         self.is_harmless() || self == Self::UncertainReading
     }

@@ -219,6 +219,16 @@ fn date_at(tokens: &[Token], at: usize, order: DateOrder, compact: Compact) -> P
     }
 }
 
+/// Whether the sign between tokens also joins them with a number before or after them, as in `99.12.08.11`.
+pub(super) fn is_part_of_number(tokens: &[Token], at: usize, used: usize) -> bool {
+    let sign = tokens[at + used - 1].gap.sign;
+    let joins = |gap: Gap, other: &Token| gap.joins(sign) && other.number().is_some();
+    let before = at
+        .checked_sub(1)
+        .is_some_and(|before| joins(tokens[at].gap, &tokens[before]));
+    before || tokens.get(at + used).is_some_and(|after| joins(after.gap, after))
+}
+
 /// Whether tokens are no part of a longer word or number. A field's number may come before a date.
 fn is_alone(tokens: &[Token], at: usize, used: usize, has_full_year: bool) -> bool {
     let (first, after) = (&tokens[at], tokens.get(at + used));

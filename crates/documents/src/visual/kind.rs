@@ -172,7 +172,11 @@ pub(super) fn kind_of(
         .collect();
     let titled = title(&texts);
     if let Some(mrz) = mrz {
-        return by_code(mrz, titled);
+        return if mrz.is_certain() {
+            by_code(mrz, titled)
+        } else {
+            by_uncertain_code(mrz, titled)
+        };
     }
     if let Some(card) = aamva {
         return if card.subfile.as_deref() == Some("ID") {
@@ -193,6 +197,15 @@ pub(super) fn kind_of(
         DocumentKind::Unknown
     } else {
         DocumentKind::None
+    }
+}
+
+/// The kind by an uncertain code and the title. No check digit protects the code, and a smudge makes a V of a P: only a
+/// title shows that the document is a visa.
+fn by_uncertain_code(mrz: &MrzReading, titled: Option<DocumentKind>) -> DocumentKind {
+    match by_code(mrz, titled) {
+        DocumentKind::Visa => titled.unwrap_or(DocumentKind::Unknown),
+        kind => kind,
     }
 }
 
@@ -246,7 +259,7 @@ fn title(texts: &[String]) -> Option<DocumentKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::{MrzFields, MrzFormat};
+    use crate::reading::{MrzFields, MrzFormat, MrzWarning};
 
     fn mrz(code: &str) -> MrzReading {
         MrzReading {
@@ -303,6 +316,25 @@ mod tests {
         for (code, titled, expected) in rows {
             assert_eq!(by_code(&mrz(code), titled), expected, "{code}");
         }
+    }
+
+    #[test]
+    fn an_uncertain_code_makes_no_visa() {
+        let rows = [
+            ("V", None, DocumentKind::Unknown),
+            ("V", Some(DocumentKind::Passport), DocumentKind::Passport),
+            ("V", Some(DocumentKind::Visa), DocumentKind::Visa),
+            ("P", None, DocumentKind::Passport),
+            ("P", Some(DocumentKind::Visa), DocumentKind::Passport),
+            ("ID", None, DocumentKind::IdCard),
+        ];
+        for (code, titled, expected) in rows {
+            assert_eq!(by_uncertain_code(&mrz(code), titled), expected, "{code}");
+        }
+        let mut uncertain = mrz("V");
+        assert_eq!(kind_of(&[], Some(&uncertain), None, false), DocumentKind::Visa);
+        uncertain.warnings.push(MrzWarning::UncertainReading);
+        assert_eq!(kind_of(&[], Some(&uncertain), None, false), DocumentKind::Unknown);
     }
 
     #[test]

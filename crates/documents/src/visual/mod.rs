@@ -113,12 +113,14 @@ fn has_numbered_dates(numbered: &[Candidate]) -> bool {
 /// order only prove it, if they agree. Without either, American titles and labels in other languages than English show
 /// it.
 fn date_order(page: &[PageLine<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva>) -> DateOrder {
+    // No check digit protects the issuer, so an uncertain zone shows nothing.
+    let is_proven = |mrz: &MrzReading| mrz.is_certain() && mrz.is_plausible();
     let by_issuer = match (mrz, aamva) {
         // Passports of the United States print the month as a word.
-        (Some(mrz), _) if mrz.valid && mrz.fields.issuer == "USA" => {
+        (Some(mrz), _) if is_proven(mrz) && mrz.fields.issuer == "USA" => {
             (!mrz.fields.document_code.starts_with('P')).then_some(DateOrder::MonthFirst)
         }
-        (Some(mrz), _) if mrz.valid => Some(DateOrder::DayFirst),
+        (Some(mrz), _) if is_proven(mrz) => Some(DateOrder::DayFirst),
         (_, Some(card)) if card.country.as_deref() == Some("USA") => Some(DateOrder::MonthFirst),
         _ => None,
     };

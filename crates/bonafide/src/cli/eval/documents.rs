@@ -97,9 +97,14 @@ impl Documents {
 fn mrz(rows: &[Row], read: impl Fn(&str) -> anyhow::Result<Value>) -> anyhow::Result<Value> {
     let (mut valid, mut exact, mut invalid_exact, mut accepted) = (0, 0, 0, 0);
     let (mut misread, mut wrong_but_accepted) = (Vec::new(), Vec::new());
+    let mut unreadable = Vec::new();
     let mut times = Vec::new();
     for row in rows {
         let answer = read(&row.file)?;
+        if let Some(message) = answer["error"]["message"].as_str() {
+            unreadable.push(format!("{}: {message}", row.file));
+            continue;
+        }
         let is_exact = answer["mrz"]["lines"] == json!(row.lines);
         let is_accepted = answer["mrz"]["accepted"] == json!(true);
         times.extend(answer["timingMs"]["total"].as_f64());
@@ -127,6 +132,7 @@ fn mrz(rows: &[Row], read: impl Fn(&str) -> anyhow::Result<Value>) -> anyhow::Re
         "accepted": accepted,
         "wrongButAccepted": wrong_but_accepted,
         "misread": misread,
+        "unreadable": unreadable,
         "invalidAsPrinted": rows.len() as u64 - valid,
         "invalidExact": invalid_exact,
         "medianMs": times.get(times.len() / 2),
@@ -217,7 +223,7 @@ mod tests {
         assert_eq!(
             report,
             json!({"pictures": 3, "valid": 2, "exact": 1, "exactShare": 0.5, "accepted": 1, "wrongButAccepted": ["b.png"],
-                "misread": ["b.png"], "invalidAsPrinted": 1, "invalidExact": 1, "medianMs": 4.0})
+                "misread": ["b.png"], "unreadable": [], "invalidAsPrinted": 1, "invalidExact": 1, "medianMs": 4.0})
         );
     }
 
