@@ -53,7 +53,6 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
             _ => {
                 tally.rows += 1;
                 if is_removed(record) {
-                    record.mark(Use::Unused);
                     return;
                 }
                 let mut own_places = Vec::new();
@@ -72,11 +71,15 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
         }
     })?;
     for named in named_places {
-        let Some((text, country)) = places.get(&named.place) else {
-            continue;
-        };
         let entity: &mut Entity = &mut entities[named.entity];
         let label = if named.is_birth { BORN_IN } else { "Address: " };
+        let Some((text, country)) = places.get(&named.place) else {
+            push_unique(
+                &mut entity.remarks,
+                &format!("{label}place {} is not in the list", named.place),
+            );
+            continue;
+        };
         push_unique(&mut entity.remarks, &format!("{label}{text}"));
         if let Some(code) = country.as_ref().filter(|_| !named.is_birth) {
             push_unique(&mut entity.countries, code);

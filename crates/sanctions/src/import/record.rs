@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::io::BufRead;
 
 use super::input::{MAX_RECORD, Tally};
-use super::list::{ImportError, Use};
+use super::list::{ImportError, Use, damaged};
 use super::xml::{Step, Walker};
 
 /// Maximum number of elements and attributes of a record.
@@ -85,17 +85,6 @@ impl Element {
         found.map_or("", |(_, value)| value.take(used))
     }
 
-    /// Marks everything in it.
-    pub(super) fn mark(&self, used: Use) {
-        self.text.take(used);
-        for (_, value) in &self.attributes {
-            value.take(used);
-        }
-        for child in &self.children {
-            child.mark(used);
-        }
-    }
-
     /// Counts its values by name and use.
     fn count(&self, tally: &mut Tally) {
         tally.value(&self.name, "", &self.text.text, self.text.used.get());
@@ -122,18 +111,10 @@ pub(super) fn read(
     let mut open: Vec<Element> = Vec::new();
     let mut size = (0, 0);
     loop {
-        let step = walker.step().and_then(|step| {
-            if size.0 > MAX_RECORD || size.1 > MAX_VALUES {
-                return Err("a record of megabytes".into());
-            }
-            Ok(step)
-        });
-        let step = step.map_err(|reason| ImportError::Damaged {
-            name: name.into(),
-            record: tally.rows,
-            reason,
-        })?;
-        match step {
+        if size.0 > MAX_RECORD || size.1 > MAX_VALUES {
+            return Err(damaged(name, tally, "a record of megabytes".into()));
+        }
+        match walker.step().map_err(|reason| damaged(name, tally, reason))? {
             Step::End => return Ok(root),
             Step::Open if root.name.is_empty() => root = opened(&walker),
             Step::Open if !open.is_empty() || wanted.contains(&walker.name.as_str()) => {
@@ -154,8 +135,8 @@ pub(super) fn read(
                 // After a child, the walker has the child's text.
                 if element.children.is_empty() {
                     element.text = Value::of(&walker.text);
+                    size.0 += walker.text.len();
                 }
-                size.0 += walker.text.len();
                 match open.last_mut() {
                     Some(parent) => parent.children.push(element),
                     None => {

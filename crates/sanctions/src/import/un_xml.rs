@@ -4,7 +4,7 @@
 use std::io::BufRead;
 
 use super::input::Tally;
-use super::list::{BORN_IN, ImportError, LISTED_ON, List};
+use super::list::{BORN_IN, ImportError, LISTED_ON, List, damaged};
 use super::xml::{Step, Walker};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
@@ -43,13 +43,7 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
     let mut path: Vec<String> = Vec::new();
     let mut subject: Option<Subject> = None;
     loop {
-        let step = walker.step();
-        let step = step.map_err(|reason| ImportError::Damaged {
-            name: name.into(),
-            record: tally.rows,
-            reason,
-        })?;
-        match step {
+        match walker.step().map_err(|reason| damaged(name, tally, reason))? {
             Step::End => break,
             Step::Open => {
                 if walker.name == "CONSOLIDATED_LIST" {
