@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use sha2::{Digest, Sha256};
 
-use super::list::{ListFormat, Reject, Use, ValueCount};
+use super::list::{ImportError, ListFormat, Reject, Use, ValueCount};
 
 /// Maximum number of rejects stored with line and reason; the rest are only counted.
 const MAX_REJECTS: usize = 200;
@@ -40,6 +40,15 @@ impl Tally {
         let key = (name, used);
         if self.values.len() < MAX_NAMES || self.values.contains_key(&key) {
             *self.values.entry(key).or_default() += 1;
+        }
+    }
+
+    /// The error of an XML list that cannot be read further, near the record that was read last.
+    pub(super) fn damaged(&self, name: &str, reason: String) -> ImportError {
+        ImportError::Damaged {
+            name: name.into(),
+            record: self.rows,
+            reason,
         }
     }
 

@@ -4,7 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::input::Tally;
 use crate::entity::Entity;
 
 /// Prefix of a remark on the place of birth.
@@ -82,15 +81,6 @@ pub struct Reject {
     pub line: u64,
     /// The reason, without the row's content.
     pub reason: String,
-}
-
-/// The error of an XML list that cannot be read further, near the record that was read last.
-pub(super) fn damaged(name: &str, tally: &Tally, reason: String) -> ImportError {
-    ImportError::Damaged {
-        name: name.into(),
-        record: tally.rows,
-        reason,
-    }
 }
 
 /// Why an import failed.

@@ -7,7 +7,7 @@ use std::io::BufRead;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::input::Tally;
-use super::list::{ImportError, List, damaged};
+use super::list::{ImportError, List};
 use super::xml::{Step, Walker};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
@@ -76,7 +76,7 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
     let mut party: Option<Party> = None;
     let mut state = ReaderState::default();
     loop {
-        match walker.step().map_err(|reason| damaged(name, tally, reason))? {
+        match walker.step().map_err(|reason| tally.damaged(name, reason))? {
             Step::End => break,
             Step::Open => {
                 if walker.name == "DistinctParty" {

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::io::BufRead;
 
 use super::input::{MAX_RECORD, Tally};
-use super::list::{ImportError, Use, damaged};
+use super::list::{ImportError, Use};
 use super::xml::{Step, Walker};
 
 /// Maximum number of elements and attributes of a record.
@@ -112,9 +112,9 @@ pub(super) fn read(
     let mut size = (0, 0);
     loop {
         if size.0 > MAX_RECORD || size.1 > MAX_VALUES {
-            return Err(damaged(name, tally, "a record of megabytes".into()));
+            return Err(tally.damaged(name, "a record of megabytes".into()));
         }
-        match walker.step().map_err(|reason| damaged(name, tally, reason))? {
+        match walker.step().map_err(|reason| tally.damaged(name, reason))? {
             Step::End => return Ok(root),
             Step::Open if root.name.is_empty() => root = opened(&walker),
             Step::Open if !open.is_empty() || wanted.contains(&walker.name.as_str()) => {

@@ -4,7 +4,7 @@
 use std::io::BufRead;
 
 use super::input::Tally;
-use super::list::{BORN_IN, ImportError, LISTED_ON, List, damaged};
+use super::list::{BORN_IN, ImportError, LISTED_ON, List};
 use super::xml::{Step, Walker};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
@@ -43,7 +43,7 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
     let mut path: Vec<String> = Vec::new();
     let mut subject: Option<Subject> = None;
     loop {
-        match walker.step().map_err(|reason| damaged(name, tally, reason))? {
+        match walker.step().map_err(|reason| tally.damaged(name, reason))? {
             Step::End => break,
             Step::Open => {
                 if walker.name == "CONSOLIDATED_LIST" {
