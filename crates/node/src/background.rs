@@ -18,6 +18,8 @@ pub enum Job {
     Webhooks,
     /// Checks for newer sanctions lists and labels, and checks their age.
     Lists,
+    /// Screens approved people again after a change of the lists.
+    Rescreening,
     /// Checks the sources of chains' histories.
     Chains,
     /// Ends sessions that have run out of time, and deletes expired rows.
@@ -36,9 +38,10 @@ pub enum Job {
 
 impl Job {
     /// Every job.
-    pub const ALL: [Job; 9] = [
+    pub const ALL: [Job; 10] = [
         Job::Webhooks,
         Job::Lists,
+        Job::Rescreening,
         Job::Chains,
         Job::Expiry,
         Job::ApiLog,
@@ -53,6 +56,7 @@ impl Job {
         match self {
             Job::Webhooks => "webhooks",
             Job::Lists => "lists",
+            Job::Rescreening => "rescreening",
             Job::Chains => "chains",
             Job::Expiry => "expiry",
             Job::ApiLog => "api-log",
@@ -67,7 +71,7 @@ impl Job {
     pub fn interval(self) -> Duration {
         match self {
             Job::Webhooks => Duration::from_secs(1),
-            Job::Lists | Job::KeyRenewal | Job::Faces => Duration::from_secs(5),
+            Job::Lists | Job::Rescreening | Job::KeyRenewal | Job::Faces => Duration::from_secs(5),
             Job::Chains => Duration::from_secs(30),
             // With a lease of 30 s, a session whose node died is settled within a minute.
             Job::Expiry => Duration::from_secs(20),

@@ -19,6 +19,41 @@ use store::list_sets::{self, ListSet};
 use super::settings::MerchantSettings;
 use crate::config::DataConfig;
 
+/// The lists that count for a merchant.
+pub struct MerchantLists {
+    /// The index of all lists in use.
+    pub screener: Arc<Screener>,
+    /// The names of those that count.
+    pub names: Vec<String>,
+    /// The installation's set; `None` for a command without a database.
+    pub set: Option<ListSet>,
+}
+
+impl MerchantLists {
+    /// How a merchant's people are screened against these lists.
+    pub fn options(&self, settings: &MerchantSettings) -> ScreenOptions {
+        let defaults = ScreenOptions::default();
+        ScreenOptions {
+            threshold: settings.screening_threshold.unwrap_or(defaults.threshold),
+            datasets: self.names.clone(),
+            ..defaults
+        }
+    }
+
+    /// The number of the installation's set, which grows with each change.
+    pub fn revision(&self) -> Option<i64> {
+        self.set.as_ref().map(|set| set.revision)
+    }
+}
+
+/// The results of several queries.
+pub struct Screened {
+    /// One for each query.
+    pub results: Vec<ScreenResult>,
+    /// [`MerchantLists::revision`] of the lists that were searched.
+    pub revision: Option<i64>,
+}
+
 /// Why no sanctions list can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListsUnavailable {
@@ -268,18 +303,18 @@ impl Lists {
     /// clean.
     pub fn wallets(&self, sandbox: bool, settings: &MerchantSettings) -> Result<Wallets, ListsUnavailable> {
         let loaded = self.loaded()?;
-        let lists = self.usable(&loaded.screener, sandbox, settings)?;
-        let versions: Vec<String> = loaded
-            .screener
+        let index = Arc::clone(&loaded.wallets);
+        let MerchantLists { screener, names, .. } = self.of_merchant(loaded, sandbox, settings)?;
+        let versions: Vec<String> = screener
             .lists()
             .iter()
-            .filter(|(name, _)| lists.contains(name))
+            .filter(|(name, _)| names.contains(name))
             .map(|(name, version)| format!("{name}@{version}"))
             .collect();
         Ok(Wallets {
-            index: loaded.wallets,
+            index,
             versions: versions.join(","),
-            lists,
+            lists: names,
             past: None,
         })
     }
@@ -290,13 +325,34 @@ impl Lists {
         Ok(Wallets { past, ..wallets })
     }
 
+    /// The active lists, and whether only merchants that chose them are screened against them; an error if they cannot
+    /// be used.
+    pub fn known(&self) -> Result<Vec<(String, bool)>, ListsUnavailable> {
+        let loaded = self.loaded()?;
+        let needs_choice = |name: &String| loaded.needs_choice(name);
+        let names = loaded.screener.lists().keys();
+        Ok(names.map(|name| (name.clone(), needs_choice(name))).collect())
+    }
+
     /// The lists that count for a merchant. The invented demo list is used in the sandbox only.
-    fn usable(
+    ///
+    /// # Errors
+    /// Why nothing can be screened for the merchant.
+    pub fn for_merchant(
         &self,
-        screener: &Screener,
         sandbox: bool,
         settings: &MerchantSettings,
-    ) -> Result<Vec<String>, ListsUnavailable> {
+    ) -> Result<MerchantLists, ListsUnavailable> {
+        self.of_merchant(self.loaded()?, sandbox, settings)
+    }
+
+    fn of_merchant(
+        &self,
+        loaded: LoadedLists,
+        sandbox: bool,
+        settings: &MerchantSettings,
+    ) -> Result<MerchantLists, ListsUnavailable> {
+        let screener = &loaded.screener;
         if let Some(missing) = settings
             .screening_lists
             .iter()
@@ -305,12 +361,29 @@ impl Lists {
             let reason = format!("the merchant's list {missing} is not active");
             return Err(ListsUnavailable::Unusable(reason));
         }
-        let usable = |name: &&String| (sandbox || **name != self.demo) && chosen(settings, name);
-        let lists: Vec<String> = screener.lists().keys().filter(usable).cloned().collect();
-        if lists.is_empty() {
+        let known = screener.lists().keys();
+        let known: Vec<&String> = known.filter(|name| sandbox || **name != self.demo).collect();
+        if known.is_empty() {
             return Err(ListsUnavailable::None);
         }
-        Ok(lists)
+        let is_chosen = |name: &&&String| match settings.screening_lists.is_empty() {
+            true => !loaded.needs_choice(name),
+            false => settings.screening_lists.contains(name),
+        };
+        let names: Vec<String> = known
+            .iter()
+            .filter(is_chosen)
+            .map(|name| (*name).clone())
+            .collect();
+        if names.is_empty() {
+            let reason = "every list needs to be chosen, and the account has chosen none";
+            return Err(ListsUnavailable::Unusable(reason.to_owned()));
+        }
+        Ok(MerchantLists {
+            names,
+            set: loaded.set,
+            screener: loaded.screener,
+        })
     }
 
     /// Screens one person with a merchant's settings. Blocks.
@@ -322,12 +395,12 @@ impl Lists {
         sandbox: bool,
         settings: &MerchantSettings,
     ) -> Result<ScreenResult, String> {
-        let results = self.screen_all(std::slice::from_ref(query), sandbox, settings)?;
-        let result = results.into_iter().next();
+        let screened = self.screen_all(std::slice::from_ref(query), sandbox, settings)?;
+        let result = screened.results.into_iter().next();
         result.ok_or_else(|| "the lists gave no answer".into())
     }
 
-    /// Screens several queries against the same lists and returns one result for each query. Several results
+    /// Screens several queries against the same lists. Several results
     /// list all their hits, so that the caller can count an entry once that two queries found. Blocks.
     ///
     /// # Errors
@@ -337,17 +410,13 @@ impl Lists {
         queries: &[Query],
         sandbox: bool,
         settings: &MerchantSettings,
-    ) -> Result<Vec<ScreenResult>, String> {
-        let screener = self.screener()?;
-        let datasets = self
-            .usable(&screener, sandbox, settings)
+    ) -> Result<Screened, String> {
+        let lists = self
+            .for_merchant(sandbox, settings)
             .map_err(|error| error.to_string())?;
-        let defaults = ScreenOptions::default();
-        let mut options = ScreenOptions {
-            threshold: settings.screening_threshold.unwrap_or(defaults.threshold),
-            datasets,
-            ..defaults
-        };
+        let mut options = lists.options(settings);
+        let revision = lists.revision();
+        let screener = lists.screener;
         let screen = |query: &Query, options: &ScreenOptions| {
             let mut result = screener
                 .screen(query, options)
@@ -371,7 +440,7 @@ impl Lists {
                 .map(|query| screen(query, &options))
                 .collect::<Result<_, String>>()?;
         }
-        Ok(results)
+        Ok(Screened { results, revision })
     }
 
     /// Reloads the lists. Blocks.
@@ -460,6 +529,12 @@ impl Lists {
 }
 
 impl LoadedLists {
+    /// Whether only merchants that chose the list are screened against it. Commands without a database use every list.
+    fn needs_choice(&self, name: &str) -> bool {
+        let listed = self.set.as_ref().and_then(|set| set.lists.get(name));
+        listed.is_some_and(|list| list.needs_choice)
+    }
+
     /// Whether these are the lists of a set.
     fn is(&self, set: &ListSet) -> bool {
         self.set.as_ref().is_some_and(|own| own.lists == set.lists)
@@ -486,11 +561,6 @@ fn wallet_rows(screener: &Screener) -> impl Iterator<Item = (Currency, String, L
             .filter(|name| screener.lists().contains_key(*name));
         lists.flat_map(move |list| sanctions_labels(wallet.address, wallet.caption, list))
     })
-}
-
-/// Whether the merchant uses this list.
-fn chosen(settings: &MerchantSettings, name: &String) -> bool {
-    settings.screening_lists.is_empty() || settings.screening_lists.contains(name)
 }
 
 /// The set in the form that the folder's store requires.

@@ -53,7 +53,7 @@ pub struct MerchantSettings {
     /// Score from which a list entry matches, 0–1; by default the engine's 0.70.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screening_threshold: Option<f64>,
-    /// Lists to screen against; by default all that are active.
+    /// Lists to screen against; by default all that are active and need no choice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub screening_lists: Vec<String>,
     /// Countries (alpha-2) whose visitors cannot exchange a link.

@@ -42,6 +42,14 @@ struct Swatch {
     is_kept: bool,
 }
 
+/// A sanctions list to choose.
+struct ListBox {
+    name: String,
+    is_chosen: bool,
+    /// Whether it is screened only if it is chosen.
+    needs_choice: bool,
+}
+
 #[derive(Template)]
 #[template(path = "portal/branding.html")]
 struct BrandingPage {
@@ -50,7 +58,7 @@ struct BrandingPage {
     logo: Option<String>,
     texts: BTreeMap<&'static str, String>,
     blocked: Vec<String>,
-    lists: Vec<(String, bool)>,
+    lists: Vec<ListBox>,
     countries: Vec<&'static Country>,
     swatches: Vec<Swatch>,
     faults: BTreeMap<String, String>,
@@ -142,18 +150,25 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
         ..
     } = merchants::settings(merchant)?;
     let swatches = brand_color.as_deref().and_then(Rgb::parse).map(swatches);
-    let mut lists: Vec<(String, bool)> = app
+    let mut lists: Vec<ListBox> = app
         .lists
-        .screener()
-        .map(|screener| screener.lists().keys().cloned().collect::<Vec<_>>())
+        .known()
         .unwrap_or_default()
         .into_iter()
-        .map(|name| (name.clone(), screening_lists.contains(&name)))
+        .map(|(name, needs_choice)| ListBox {
+            is_chosen: screening_lists.contains(&name),
+            name,
+            needs_choice,
+        })
         .collect();
     // A chosen list that is not active now remains in the form, so that saving does not drop it.
     for name in screening_lists {
-        if !lists.iter().any(|(known, _)| *known == name) {
-            lists.push((name, true));
+        if !lists.iter().any(|known| known.name == name) {
+            lists.push(ListBox {
+                name,
+                is_chosen: true,
+                needs_choice: false,
+            });
         }
     }
     let mut countries: Vec<_> = reference::countries().iter().collect();
@@ -243,8 +258,8 @@ async fn save(
         form.texts.insert(name, sent.one(name).to_owned());
     }
     form.blocked = sent.all("blockedCountries").map(str::to_owned).collect();
-    for (name, chosen) in &mut form.lists {
-        *chosen = sent.all("screeningLists").any(|each| each == name);
+    for list in &mut form.lists {
+        list.is_chosen = sent.all("screeningLists").any(|each| each == list.name);
     }
     Ok(form.refuse(&refused)?)
 }

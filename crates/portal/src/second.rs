@@ -148,6 +148,7 @@ fn link(waiting: &PendingProposal) -> Option<String> {
         Change::SetAside { .. } => waiting
             .log_id
             .map(|log_id| format!("/portal/applicants/{log_id}#sanctions")),
+        Change::CloseAlert { alert, .. } => Some(format!("/portal/alerts/{alert}")),
         Change::MergePeople { kept, merged, .. } => {
             Some(format!("/portal/people/{kept}/merge?with={merged}"))
         }
@@ -160,6 +161,9 @@ fn link(waiting: &PendingProposal) -> Option<String> {
 fn change_reason(page: &Page, change: &Change) -> String {
     match change {
         Change::SetAside { why, .. } => page.word("review.suppress", why),
+        Change::CloseAlert { why, reason, .. } => {
+            format!("{}: {reason}", page.word("review.suppress", why))
+        }
         Change::MergePeople { reason, .. } | Change::SplitPerson { reason, .. } => reason.clone(),
         Change::Member { doubt } => page.word("second.doubt", doubt),
         Change::Flow { .. } | Change::NewFlow { .. } | Change::Settings { .. } => String::new(),

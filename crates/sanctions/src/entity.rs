@@ -482,6 +482,13 @@ impl Entity {
     }
 }
 
+/// Whether an entity with these topics is sanctioned. An entity without topics is, because lists of sanctions state
+/// none. Politically exposed persons, suspects and the debarred are not.
+pub fn is_sanctioned(topics: &[String]) -> bool {
+    let is_sanction = |topic: &String| topic == "sanction" || topic.starts_with("sanction.");
+    topics.is_empty() || topics.iter().any(is_sanction)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -520,6 +527,36 @@ mod tests {
             assert_eq!(PartialDate::parse_lenient(text).unwrap().to_string(), date);
         }
         assert_eq!(PartialDate::parse_lenient("yesterday"), None);
+    }
+
+    #[test]
+    fn only_sanctions_flag_a_subject() {
+        for topic in ["sanction", "sanction.linked", "sanction.counter"] {
+            assert!(is_sanctioned(&["role.pep".into(), topic.into()]), "{topic}");
+        }
+        for topic in [
+            "role.pep",
+            "role.rca",
+            "role.judge",
+            "role.oligarch",
+            "gov.head",
+            "pol.party",
+            "poi",
+            "crime",
+            "crime.terror",
+            "crime.traffick",
+            "wanted",
+            "debarment",
+            "reg.action",
+            "reg.warn",
+            "export.control",
+            "corp.disqual",
+            "sanctioned",
+            "",
+        ] {
+            assert!(!is_sanctioned(&[topic.into()]), "{topic}");
+        }
+        assert!(is_sanctioned(&[]), "a list without topics is one of sanctions");
     }
 
     #[test]

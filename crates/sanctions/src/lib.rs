@@ -6,6 +6,7 @@
 //! with [`ScreenError::Unavailable`] and never reports a person as clear.
 
 mod batch;
+pub mod changes;
 mod compare;
 mod countries;
 mod demo;
@@ -13,6 +14,7 @@ mod distance;
 pub mod entity;
 pub mod freshness;
 pub mod import;
+mod kept;
 mod last_import;
 mod name;
 mod query;

@@ -5,19 +5,24 @@
 //! discarded only if it could not reach the threshold even with full scores for the shared words, never to
 //! limit their number. The index is immutable; a new version of a list needs a new [`Screener`].
 
+mod bounds;
+#[cfg(test)]
+mod parts_tests;
 mod result;
 mod spelling;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::bounds::{best_possible_score, indexed_places};
 pub use self::result::{Hit, ScreenOptions, ScreenResult, Total};
 use self::spelling::{
     allows_one_difference, respelled, with_exchanged_neighbours, with_wildcard, without_one_consonant,
 };
-use crate::compare::{self, ORGANISATION, PERSON};
-use crate::entity::{Entity, Schema, push_unique};
+use crate::compare;
+use crate::entity::{Entity, Schema, is_sanctioned, push_unique};
 use crate::import::List;
 use crate::name::{Name, Token, TokenKind};
 use crate::query::{Query, QueryError};
@@ -74,6 +79,8 @@ pub struct Screener {
     by_weak_alias: FxHashMap<String, Vec<u32>>,
     by_identifier: FxHashMap<String, Vec<u32>>,
     by_wallet: FxHashMap<String, Vec<u32>>,
+    /// The index of whole lists of which this one has a part. Its words are known here too.
+    whole: Option<Arc<Screener>>,
 }
 
 /// A listed wallet and its owner.
@@ -129,6 +136,14 @@ impl Screener {
             }
             screener.by_skeleton.entry(skeleton.into()).or_default().push(id);
         }
+        screener
+    }
+
+    /// Builds the index of parts of the lists of another index. A query finds the entities of the parts with the same
+    /// scores as in `whole`.
+    pub fn of_parts(whole: Arc<Screener>, parts: impl IntoIterator<Item = List>) -> Screener {
+        let mut screener = Screener::new(parts);
+        screener.whole = Some(whole);
         screener
     }
 
@@ -204,9 +219,7 @@ impl Screener {
     /// Every listed wallet of a sanctioned subject. Wallets of entities listed for another reason are
     /// omitted.
     pub fn wallets(&self) -> impl Iterator<Item = ListedWallet<'_>> {
-        let sanctioned = |listed: &&ListedEntity| {
-            listed.topics.is_empty() || listed.topics.iter().any(|topic| topic.starts_with("sanction"))
-        };
+        let sanctioned = |listed: &&ListedEntity| is_sanctioned(&listed.topics);
         self.listed.iter().filter(sanctioned).flat_map(|listed| {
             listed.subject.facts.wallets.iter().map(|address| ListedWallet {
                 address,
@@ -315,10 +328,13 @@ impl Screener {
             .map(|(id, best)| (score(id, &best, false).score, id, best))
             .filter(|(score, _, _)| *score >= options.threshold)
             .collect();
+        // The limit never cuts a match in favour of a politically exposed person.
         hits.sort_by(|a, b| {
-            let id = |hit: &(f64, u32, _)| &self.listed[hit.1 as usize].id;
-            b.0.total_cmp(&a.0)
-                .then_with(|| id(a).cmp(id(b)))
+            let listed = |hit: &(f64, u32, _)| &self.listed[hit.1 as usize];
+            is_sanctioned(&listed(b).topics)
+                .cmp(&is_sanctioned(&listed(a).topics))
+                .then_with(|| b.0.total_cmp(&a.0))
+                .then_with(|| listed(a).id.cmp(&listed(b).id))
                 .then(a.1.cmp(&b.1))
         });
         let total = Total {
@@ -334,7 +350,7 @@ impl Screener {
                 caption: listed.caption.clone(),
                 schema: listed.subject.schema,
                 score: scored.score,
-                matched: true,
+                matched: is_sanctioned(&listed.topics),
                 datasets: listed.datasets.clone(),
                 topics: listed.topics.clone(),
                 programs: listed.programs.clone(),
@@ -477,10 +493,20 @@ impl Screener {
         units
     }
 
+    /// Whether the lists contain a word.
+    fn knows(&self, word: &str) -> bool {
+        let of_whole = || {
+            self.whole
+                .as_ref()
+                .is_some_and(|whole| whole.by_text.contains_key(word))
+        };
+        self.by_text.contains_key(word) || of_whole()
+    }
+
     fn split(&self, token: &Token, covers: u64, units: &mut Vec<LookupUnit>) {
         for at in 2..token.text.len().saturating_sub(1) {
             let (a, b) = token.text.split_at(at);
-            if self.by_text.contains_key(a) && self.by_text.contains_key(b) && a.len().max(b.len()) >= 4 {
+            if a.len().max(b.len()) >= 4 && self.knows(a) && self.knows(b) {
                 for half in [a, b] {
                     let token = respelled(token, half, text::sound(half));
                     units.push(LookupUnit {
@@ -540,53 +566,4 @@ fn readings(entity: &Entity) -> Vec<Subject> {
         Schema::LegalEntity | Schema::Thing => vec![Subject::of(entity, true), Subject::of(entity, false)],
         _ => vec![Subject::of(entity, false)],
     }
-}
-
-/// Positions of the tokens by which a name is indexed: its words, else its numbers, else all tokens.
-fn indexed_places(name: &Name) -> Vec<usize> {
-    let of = |kinds: &[TokenKind]| -> Vec<usize> {
-        let places = name
-            .tokens
-            .iter()
-            .enumerate()
-            .filter(|(_, t)| kinds.contains(&t.kind));
-        places.map(|(i, _)| i).collect()
-    };
-    let words = of(&[TokenKind::Word]);
-    if !words.is_empty() {
-        return words;
-    }
-    let numbers = of(&[TokenKind::Number]);
-    if numbers.is_empty() {
-        of(&[TokenKind::Initial, TokenKind::Particle])
-    } else {
-        numbers
-    }
-}
-
-/// An upper bound for the score of a name that shares these tokens. They match fully, and the other name
-/// merely lacks the rest.
-fn best_possible_score(name: &Name, covers: u64) -> f32 {
-    let (mut shared, mut missing, mut words) = (0.0, 0.0, 0);
-    for (i, token) in name.tokens.iter().enumerate() {
-        match token.kind {
-            _ if covers >> i & 1 == 1 => {
-                // Family names weigh more where the list separates them.
-                shared += token
-                    .weight
-                    .max(if name.person { 1.3 * token.weight } else { 0.0 });
-                words += 1;
-            }
-            // Initials and particles may match without a lookup.
-            TokenKind::Initial | TokenKind::Particle => shared += token.weight,
-            TokenKind::Number => shared += token.weight,
-            TokenKind::Word => missing += token.surplus,
-        }
-    }
-    let cost = match (name.person, words) {
-        (true, 1) => ORGANISATION.query,
-        (true, _) => PERSON.query,
-        _ => ORGANISATION.query,
-    };
-    shared / (shared + missing * cost)
 }

@@ -3,7 +3,8 @@
 //! complete old or new list. A file with a wrong checksum is not used. Without usable and fresh lists there
 //! is no screener.
 //!
-//! Nothing is deleted except by replacement with a newer version or by [`ListStore::remove`].
+//! The versions that were replaced last are kept beside the lists in use. Nothing else is deleted except by
+//! [`ListStore::remove`].
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,6 +20,7 @@ use sha2::{Digest, Sha256};
 use crate::entity::Entity;
 use crate::freshness::{Clock, ClockBehind, ListDates, MaxAge, Stale};
 use crate::import::{self, Diff, Guards, ImportError, ImportRefusal, ImportReport, List, ListFormat, Source};
+use crate::kept::KeptVersions;
 pub use crate::last_import::LastImport;
 use crate::screener::Screener;
 
@@ -145,6 +147,7 @@ pub enum StoreError {
 #[derive(Clone, Debug)]
 pub struct ListStore {
     folder: PathBuf,
+    kept: KeptVersions,
     max_age: MaxAge,
     clock: Arc<Clock>,
 }
@@ -172,6 +175,7 @@ impl ListStore {
         }
         Ok(ListStore {
             folder: folder.to_owned(),
+            kept: KeptVersions::of(folder),
             max_age,
             clock: Arc::new(Clock::new(folder.join(LATEST_TIME))),
         })
@@ -305,6 +309,11 @@ impl ListStore {
             file.into_inner()
                 .map_err(std::io::IntoInnerError::into_error)?
                 .sync_all()?;
+            if let Ok((replaced, _)) = read_header(&path)
+                && replaced.sha256 != digest
+            {
+                self.kept.keep(&path, &safe_name(&list.name), &replaced.sha256)?;
+            }
             fs::rename(&beside, &path)?;
             // The rename itself must survive a crash.
             File::open(&self.folder)?.sync_all()
@@ -316,10 +325,11 @@ impl ListStore {
         Ok(digest)
     }
 
-    /// Removes a list and its report permanently. Returns whether either existed.
+    /// Removes a list, its earlier versions and its report permanently. Returns whether the list or the report existed.
     pub fn remove(&self, list: &str) -> Result<bool, StoreError> {
         // A list whose first import was refused has only a report.
         let had_report = fs::remove_file(self.report_path(list)).is_ok();
+        self.kept.remove(&safe_name(list))?;
         match fs::remove_file(self.path(list)) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(had_report),
@@ -436,6 +446,43 @@ impl ListStore {
         Ok(Screener::new(lists))
     }
 
+    /// A version of a list, in use or kept; `None` if the folder lacks it or it is damaged.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn version(&self, list: &str, digest: &str) -> Result<Option<List>, StoreError> {
+        let in_use = Some(self.path(list)).filter(|path| path.exists());
+        let kept = self.kept.find(&safe_name(list), digest);
+        for path in in_use.into_iter().chain(kept) {
+            let is_it =
+                read_header(&path).is_ok_and(|(header, _)| header.sha256 == digest && header.list == list);
+            if is_it && let Ok((_, list)) = self.read_list(&path) {
+                return Ok(Some(list));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The versions of a list that the folder has: the kept ones, the latest replaced one last, then the one in use.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn versions(&self, list: &str) -> Result<Vec<ListContent>, StoreError> {
+        let kept = self.kept.files(&safe_name(list))?;
+        let in_use = Some(self.path(list)).filter(|path| path.exists());
+        let headers = kept
+            .into_iter()
+            .chain(in_use)
+            .filter_map(|path| Some(read_header(&path).ok()?.0));
+        let of_list = headers.filter(|header| header.list == list && header.format == FORMAT);
+        Ok(of_list
+            .map(|header| ListContent {
+                version: header.version,
+                digest: header.sha256,
+            })
+            .collect())
+    }
+
     /// Checks that a list may be used now.
     ///
     /// # Errors
@@ -463,19 +510,7 @@ impl ListStore {
     }
 
     fn path_with(&self, list: &str, extension: &str) -> PathBuf {
-        // List names come from file contents and file names, so only these characters may become part of a
-        // path.
-        let safe = |c: char| {
-            if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        };
-        self.folder.join(format!(
-            "{}.{extension}",
-            list.chars().map(safe).take(80).collect::<String>()
-        ))
+        self.folder.join(format!("{}.{extension}", safe_name(list)))
     }
 
     fn files(&self) -> Result<Vec<PathBuf>, StoreError> {
@@ -521,6 +556,15 @@ impl ListStore {
         };
         Ok((header, list))
     }
+}
+
+/// A list's name as a part of a path. Names come from file contents and file names, so only these characters are safe.
+fn safe_name(list: &str) -> String {
+    let safe = |c: char| match c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+        true => c,
+        false => '_',
+    };
+    list.chars().map(safe).take(80).collect()
 }
 
 fn read_header(path: &Path) -> std::io::Result<(Header, BufReader<File>)> {

@@ -270,3 +270,39 @@ fn imports_without_a_change_are_counted() {
     // The older version is refused and neither counts nor resets. A new date shows that the publisher is alive.
     assert_eq!(counts, [(0, 0), (1, 1), (2, 2), (u32::MAX, 2), (3, 3), (0, 0)]);
 }
+
+#[test]
+fn replaced_versions_are_kept_and_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let version = |number: usize| List {
+        name: "invented".into(),
+        version: format!("v{number}"),
+        entities: vec![Entity {
+            id: number.to_string(),
+            ..Entity::default()
+        }],
+    };
+    let digests: Vec<String> = (0..8)
+        .map(|number| store.activate(&version(number)).unwrap())
+        .collect();
+    // The same content once more replaces nothing.
+    store.activate(&version(7)).unwrap();
+    let known = store.versions("invented").unwrap();
+    let known: Vec<&str> = known.iter().map(|list| list.version.as_str()).collect();
+    assert_eq!(known, ["v2", "v3", "v4", "v5", "v6", "v7"]);
+    assert_eq!(store.version("invented", &digests[7]).unwrap(), Some(version(7)));
+    assert_eq!(store.version("invented", &digests[3]).unwrap(), Some(version(3)));
+    assert_eq!(store.version("invented", &digests[1]).unwrap(), None, "too old");
+    assert_eq!(store.version("other", &digests[3]).unwrap(), None);
+    assert_eq!(store.status().unwrap().len(), 1, "only one is in use");
+    // A damaged file is no version.
+    let file = folder
+        .path()
+        .join(format!("earlier/invented/{}.list.jsonl", digests[3]));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"id\":\"3\"", "\"id\":\"4\"")).unwrap();
+    assert_eq!(store.version("invented", &digests[3]).unwrap(), None);
+    store.remove("invented").unwrap();
+    assert!(store.versions("invented").unwrap().is_empty());
+}

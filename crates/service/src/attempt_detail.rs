@@ -17,6 +17,7 @@ use verification::applicant_info::ApplicantInfo;
 use verification::challenge::Report;
 use verification::hold::Hold;
 use verification::names::ScreenedName;
+use verification::rescreening::AttemptNames;
 use verification::reuse::PictureReuse;
 use verification::screening::ScreeningHit;
 
@@ -84,6 +85,19 @@ impl Detail {
                 &verification::json::describe_without_values(&error),
             )
         })
+    }
+
+    /// The part that is stored beside the record for ongoing screening.
+    pub(crate) fn attempt_names(&self) -> AttemptNames {
+        AttemptNames {
+            names: self.names.clone(),
+            identified: self.face_identified,
+        }
+    }
+
+    /// [`Detail::attempt_names`] as it is stored.
+    pub(crate) fn names_record(&self) -> Result<String, Problem> {
+        serde_json::to_string(&self.attempt_names()).map_err(Problem::internal)
     }
 }
 

@@ -2,10 +2,14 @@
 //! [`crate::webhooks`] delivers them.
 
 use serde_json::{Value, json};
+use store::attempts::Attempt;
 use store::outbox::{self, NewEvent};
-use store::{Scope, Tx};
+use store::{Scope, Tx, registrations};
 use uuid::Uuid;
+use verification::json::describe_without_values;
+use verification::status::AttemptStatus;
 
+use crate::attempt_detail::unreadable;
 use crate::problem::Problem;
 use crate::time::iso;
 
@@ -31,6 +35,41 @@ pub async fn enqueue(
         },
     )
     .await?)
+}
+
+/// Announces something about a recorded attempt, if its Flow has a webhook. `status` is the attempt's now.
+pub async fn announce(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    kind: &str,
+    status: AttemptStatus,
+) -> Result<(), Problem> {
+    let flow = store::flows::get(tx, scope, attempt.flow_id).await?;
+    if flow.and_then(|flow| flow.webhook_url).is_none() {
+        return Ok(());
+    }
+    let sequence = match attempt.registration_id {
+        Some(registration_id) => registrations::next_event(tx, scope, registration_id).await?,
+        None => 1,
+    };
+    let codes: Value = serde_json::from_str(&attempt.codes)
+        .map_err(|error| unreadable(attempt.log_id, "codes", &describe_without_values(&error)))?;
+    let data = json!({
+        "externalUserId": attempt.external_user_id,
+        "groupingId": attempt.grouping_id,
+        "flowId": attempt.flow_id,
+        "sessionId": attempt.session_id,
+        "facemapId": attempt.facemap_id,
+        "logId": attempt.log_id,
+        "sequence": sequence,
+        "status": status,
+        "success": status == AttemptStatus::Approved,
+        "codes": codes,
+        "isSandbox": scope.sandbox,
+    });
+    enqueue(tx, scope, attempt.flow_id, kind, &data).await?;
+    Ok(())
 }
 
 /// JSON with every character beyond ASCII escaped, so that no proxy or framework changes the signed bytes.

@@ -61,8 +61,7 @@ pub async fn replica_for(
         };
         let mut detail = Detail::of(&attempt)?;
         detail.similar.extend(more.iter().cloned());
-        let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
-        Ok(attempts::set_detail(tx, scope, &attempt, &detail).await?)
+        save(tx, scope, &attempt, &detail).await.map(|_| ())
     })?;
     let text =
         "This face resembles another person's, whom the attempt now shows. Compare the two, then decide.";
@@ -165,8 +164,9 @@ pub(super) async fn is_of_newest_model(tx: &mut Tx, scope: Scope, face: &Embeddi
 }
 
 async fn save(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &Detail) -> Result<Attempt, Problem> {
+    let names = detail.names_record()?;
     let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
-    attempts::set_detail(tx, scope, attempt, &detail).await?;
+    attempts::set_detail(tx, scope, attempt, (&detail, &names)).await?;
     attempts::get(tx, scope, attempt.log_id)
         .await?
         .ok_or_else(|| Problem::internal("an attempt vanished while it was being decided on"))

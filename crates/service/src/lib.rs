@@ -6,6 +6,7 @@
 
 pub mod actor;
 pub mod admissions;
+pub mod alerts;
 pub mod api_log;
 pub mod applicant_view;
 pub mod applicants;
@@ -53,6 +54,7 @@ pub mod pictures;
 pub mod privacy;
 pub mod rates;
 pub mod reindex;
+pub mod rescreening;
 pub mod retention;
 pub mod reuse;
 pub mod review_tools;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use sanctions::{ListStatus, ListStore};
+use sanctions::{ListFormat, ListStatus, ListStore};
 use serde_json::json;
 use store::list_sets::{self, ListSet, ListVersion};
 use store::{Db, Error, Tx, audit, operator_audit};
@@ -24,6 +24,7 @@ fn version_of(list: &ListStatus) -> Result<ListVersion, NoDigest> {
         version: list.version.clone(),
         digest,
         entities: i64::try_from(list.entities).unwrap_or(i64::MAX),
+        needs_choice: false,
     })
 }
 
@@ -79,30 +80,37 @@ pub async fn adopt(db: &Db, store: &ListStore) -> anyhow::Result<()> {
 }
 
 /// Adds a list of the folder to the installation's set. Other nodes are not ready until they import the same
-/// files. With `always`, a row is written even if the content is the same.
+/// files. `format` is that of the files, and decides whether a list that is new here is screened only for accounts
+/// that chose it. With `always`, a row is written even if the content is the same.
 pub async fn publish(
     db: &Db,
     store: &ListStore,
-    name: &str,
+    (name, format): (&str, ListFormat),
     actor: &str,
     always: bool,
 ) -> anyhow::Result<()> {
     let folder = of_folder(store)?;
-    let list = folder
+    let mut list = folder
         .get(name)
+        .cloned()
         .ok_or_else(|| anyhow::anyhow!("the list {name} is not in this node's folder"))?;
     Ok(store::transaction!(db, |tx| -> Result<(), Error> {
         let set = list_sets::for_update(tx).await?;
         // The installation's first set also includes the lists that were imported before sets existed.
         let is_first = set.is_none();
         let mut lists = set.map_or_else(|| folder.clone(), |set| set.lists);
+        // A list that counts for everybody continues to, whatever its next version is made from.
+        list.needs_choice = match lists.get(name) {
+            Some(before) if !is_first => before.needs_choice,
+            _ => format.needs_choice(),
+        };
         let before = lists.insert(name.to_owned(), list.clone());
-        let is_changed = is_first || before.as_ref() != Some(list);
+        let is_changed = is_first || before.as_ref() != Some(&list);
         if is_changed {
             list_sets::replace(tx, &lists).await?;
         }
         if is_changed || always {
-            record(tx, actor, "lists.imported", name, list).await?;
+            record(tx, actor, "lists.imported", name, &list).await?;
         }
         Ok(())
     })?)

@@ -15,7 +15,7 @@ use store::attempts::{self, Attempt};
 use store::{Conn, Scope, Tx, people};
 use uuid::Uuid;
 use verification::dates;
-use verification::names::{ScreenedName, combine, distinct};
+use verification::names::{MAX_HITS, ScreenedName, combine, distinct};
 use verification::screening::Screening;
 use verification::status::AttemptStatus;
 
@@ -39,16 +39,17 @@ fn screen(
     names: &[ScreenedName],
     sandbox: bool,
     settings: &MerchantSettings,
-) -> Result<Screening, Problem> {
+) -> Result<(Screening, Option<i64>), Problem> {
     let queries: Vec<Query> = names.iter().map(query).collect();
-    let results = lists
+    let searched = lists
         .screen_all(&queries, sandbox, settings)
         .map_err(unavailable)?;
-    let screened = results.into_iter().map(screening_hits::screening);
-    Ok(combine(names.iter().zip(screened)))
+    let screened = searched.results.into_iter().map(screening_hits::screening);
+    Ok((combine(names.iter().zip(screened), MAX_HITS), searched.revision))
 }
 
-fn query(name: &ScreenedName) -> Query {
+/// The search for a name.
+pub(crate) fn query(name: &ScreenedName) -> Query {
     Query {
         schema: Some("Person".into()),
         name: Some(name.name.clone()),
@@ -67,6 +68,8 @@ fn query(name: &ScreenedName) -> Query {
 pub struct ScreenedNames {
     names: Vec<ScreenedName>,
     screening: Screening,
+    /// The revision of the installation's lists that were searched.
+    revision: Option<i64>,
 }
 
 impl ScreenedNames {
@@ -80,8 +83,12 @@ impl ScreenedNames {
         sandbox: bool,
         settings: &MerchantSettings,
     ) -> Result<Self, Problem> {
-        let screening = screen(lists, &names, sandbox, settings)?;
-        Ok(Self { names, screening })
+        let (screening, revision) = screen(lists, &names, sandbox, settings)?;
+        Ok(Self {
+            names,
+            screening,
+            revision,
+        })
     }
 
     /// Screens all names again if there are further ones. Blocks.
@@ -105,6 +112,15 @@ impl ScreenedNames {
     /// The screening of these names.
     pub fn screening(&self) -> &Screening {
         &self.screening
+    }
+
+    /// Whether the installation uses other lists now than those that were searched.
+    ///
+    /// # Errors
+    /// When the lists in use cannot be read.
+    pub async fn is_outdated(&self, tx: &mut Tx) -> Result<bool, Problem> {
+        let set = store::list_sets::current(tx).await?;
+        Ok(set.map(|set| set.revision) != self.revision)
     }
 
     /// The names, the submitted one first.
@@ -247,7 +263,7 @@ fn of_attempt(attempt: &Attempt) -> Result<Vec<ScreenedName>, Problem> {
 }
 
 /// The name in a recorded request.
-fn submitted_then(request: &str) -> Result<ScreenedName, Problem> {
+pub(super) fn submitted_then(request: &str) -> Result<ScreenedName, Problem> {
     let texts: BTreeMap<String, String> = serde_json::from_str(request).map_err(Problem::internal)?;
     let text = |field: &str| texts.get(field).map(String::as_str);
     let dob = text("dob").and_then(dates::parse_us);

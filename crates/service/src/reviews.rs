@@ -1,10 +1,10 @@
 //! Manual decisions (`docs/decisions/0016-manual-decisions.md`), and the registration status that follows
 //! from attempts. `verification::status` has the rules.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use store::attempts::{self, Attempt};
 use store::review::{self, Filter, Proposal, QueueOrder, QueuePosition};
-use store::{Conn, Db, Scope, Tx, registrations};
+use store::{Conn, Db, Scope, Tx, registrations, rescreenings};
 use uuid::Uuid;
 use verification::four_eyes::{Act, needs_second_person};
 use verification::hits::Disposition;
@@ -287,6 +287,10 @@ async fn carry_out(
         _ => attempt,
     };
     attempts::decide(tx, scope, attempt, status, wish.decision, wish.actor, wish.reason).await?;
+    if status == AttemptStatus::Approved {
+        // The lists may have changed since the attempt was screened.
+        rescreenings::request(tx, scope, attempt.facemap_id).await?;
+    }
     if let Some(registration_id) = attempt.registration_id {
         refresh_status(tx, scope, registration_id).await?;
     }
@@ -296,7 +300,7 @@ async fn carry_out(
     review::release(tx, scope, wish.log_id, None).await?;
     let action = audit_action(wish.decision);
     note(tx, scope, wish.actor, action, wish.log_id, detail).await?;
-    announce(tx, scope, attempt, status).await?;
+    events::announce(tx, scope, attempt, "verification.review_decided", status).await?;
     Ok(status)
 }
 
@@ -413,43 +417,5 @@ pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: Uuid) ->
         })
         .collect();
     registrations::set_status(tx, scope, registration_id, registration_status(&events)).await?;
-    Ok(())
-}
-
-async fn announce(
-    tx: &mut Tx,
-    scope: Scope,
-    attempt: &Attempt,
-    status: AttemptStatus,
-) -> Result<(), Problem> {
-    let flow = store::flows::get(tx, scope, attempt.flow_id).await?;
-    if flow.and_then(|flow| flow.webhook_url).is_none() {
-        return Ok(());
-    }
-    let sequence = match attempt.registration_id {
-        Some(registration_id) => registrations::next_event(tx, scope, registration_id).await?,
-        None => 1,
-    };
-    let codes: Value = serde_json::from_str(&attempt.codes).map_err(|error| {
-        super::attempt_detail::unreadable(
-            attempt.log_id,
-            "codes",
-            &verification::json::describe_without_values(&error),
-        )
-    })?;
-    let data = json!({
-        "externalUserId": attempt.external_user_id,
-        "groupingId": attempt.grouping_id,
-        "flowId": attempt.flow_id,
-        "sessionId": attempt.session_id,
-        "facemapId": attempt.facemap_id,
-        "logId": attempt.log_id,
-        "sequence": sequence,
-        "status": status,
-        "success": status == AttemptStatus::Approved,
-        "codes": codes,
-        "isSandbox": scope.sandbox,
-    });
-    events::enqueue(tx, scope, attempt.flow_id, "verification.review_decided", &data).await?;
     Ok(())
 }

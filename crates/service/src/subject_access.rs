@@ -11,13 +11,14 @@ use store::attempts::{self, Attempt};
 use store::audit::{self, Entry};
 use store::objects::ObjectName;
 use store::people::{self, Person};
-use store::{Scope, consents, registrations, review, session_events, sessions, suppressions};
+use store::{Scope, alerts, consents, registrations, review, session_events, sessions, suppressions};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use uuid::Uuid;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::{App, Shared, attempt_detail, dispositions};
+use crate::alerts::Finding;
 use crate::problem::Problem;
 
 /// The maximum number of pieces that wait for a slow reader.
@@ -137,6 +138,15 @@ async fn overview(app: &App, scope: Scope, person: &Person) -> Result<Value, Pro
         .iter()
         .map(|one| json!({"list": one.list, "entityId": one.entity_id, "reason": one.reason, "at": time(one.at)}))
         .collect();
+    let alerts = alerts::of_person(&mut conn, scope, person.facemap_id).await?;
+    let alerts = alerts.iter().map(|one| {
+        Ok(json!({
+            "list": one.list, "finding": serde_json::to_value(Finding::of(one)?).map_err(Problem::internal)?,
+            "state": one.state.as_str(), "openedAt": time(one.opened_at), "changedAt": time(one.changed_at),
+            "reason": one.reason,
+        }))
+    });
+    let alerts = alerts.collect::<Result<Vec<Value>, Problem>>()?;
     Ok(json!({
         "facemapId": person.facemap_id,
         "earlierFacemapIds": people::aliases(&mut conn, scope, person.facemap_id).await?,
@@ -145,6 +155,7 @@ async fn overview(app: &App, scope: Scope, person: &Person) -> Result<Value, Pro
         "isSandbox": scope.sandbox,
         "registrations": registered,
         "sanctionsListingsFoundNotToMeanThisPerson": suppressed,
+        "alertsOfOngoingScreening": alerts,
     }))
 }
 

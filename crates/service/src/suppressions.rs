@@ -85,7 +85,7 @@ pub async fn suppress(
         }
         let state = four_eyes::of_attempt(tx, scope, &attempt).await?;
         if !needs_second_person(Act::SetAside, state) {
-            insert_suppressions(tx, scope, &attempt, &hit, why, (staff_id, None), actor).await?;
+            insert(tx, scope, &attempt, &hit, why, (staff_id, None), actor).await?;
             return Ok(SetAsideOutcome::Done);
         }
         let subject = four_eyes::Subject {
@@ -117,7 +117,7 @@ pub(super) async fn confirm(
     actor: &str,
 ) -> Result<(), Problem> {
     let (attempt, hit) = find_settable_hit(tx, scope, log_id, (hit_id, why)).await?;
-    insert_suppressions(tx, scope, &attempt, &hit, why, (proposer, Some(second)), actor).await
+    insert(tx, scope, &attempt, &hit, why, (proposer, Some(second)), actor).await
 }
 
 /// The attempt and its hit, if this attempt allows setting the hit aside.
@@ -152,7 +152,8 @@ async fn find_settable_hit(
     Ok((attempt, hit))
 }
 
-async fn insert_suppressions(
+/// Sets the listings of a hit aside for an attempt's person.
+pub(super) async fn insert(
     tx: &mut Tx,
     scope: Scope,
     attempt: &Attempt,

@@ -422,6 +422,7 @@ async fn record_in_one_transaction(
             undecided,
             reuses,
         };
+        let names = detail.names_record()?;
         let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
         let new = NewAttempt {
             id: attempt_id,
@@ -440,6 +441,7 @@ async fn record_in_one_transaction(
             request: &json!(texts).to_string(),
             response: &response,
             detail: &detail,
+            names: &names,
             country: submission.document_country(),
             priority: Priority::of(
                 &judgement.codes,
@@ -451,6 +453,9 @@ async fn record_in_one_transaction(
         };
         let log_id = attempts::insert(tx, scope, &new).await?;
         reuse::record(tx, scope, (attempt_id, key), &gathered.pictures).await?;
+        if screened.is_outdated(tx).await? {
+            store::rescreenings::request(tx, scope, facemap_id).await?;
+        }
         if let Some(session) = &session {
             sessions::apply_attempt(tx, scope, session, log_id, judgement.status).await?;
         }

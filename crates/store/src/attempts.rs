@@ -14,10 +14,10 @@ use uuid::Uuid;
 
 pub use self::decision::{Decision, decide, decisions};
 pub(crate) use self::moving::{move_some, move_to};
-use self::sealing::seal_context;
 pub(crate) use self::sealing::{
-    Personal, SealedColumns, key, open_external_id, rewrap_keys, seal, seal_reason, unwrap,
+    Personal, SealedColumns, key, open_external_id, open_names, rewrap_keys, seal, seal_reason, unwrap,
 };
+use self::sealing::{seal_context, seal_names};
 use crate::keyring::DataKey;
 use crate::labels::{external_ref, group_from_column, group_to_column};
 use crate::sql::{execute, fetch};
@@ -59,6 +59,8 @@ pub struct NewAttempt<'a> {
     pub response: &'a str,
     /// Further data for reviewers and reports, as JSON (sealed).
     pub detail: &'a str,
+    /// The names under which it was screened, as JSON (sealed), for [`rescreenings`](crate::rescreenings).
+    pub names: &'a str,
     /// The issuing country of the document (alpha-3), for statistics and filters.
     pub country: Option<&'a str>,
     /// The priority of a review; 1 is the most urgent.
@@ -230,6 +232,7 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         request: attempt.request,
         response: attempt.response,
         detail: attempt.detail,
+        names: attempt.names,
     };
     let sealed = seal(scope, &person_key, (&attempt.id, attempt.key), &personal);
     let external_ref = external_ref(tx, scope, attempt.external_user_id);
@@ -239,9 +242,10 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         scope,
         "insert into attempts (merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id,
              external_ref, session_id, flow_id, flow_name, status, success, codes, document_types, wrapped_key,
-             external_id_sealed, request_sealed, response_sealed, detail_sealed, created_at, country, priority, took_ms)
+             external_id_sealed, request_sealed, response_sealed, detail_sealed, created_at, country, priority, took_ms,
+             names_sealed)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-             $23, $24)",
+             $23, $24, $25)",
         log_id,
         attempt.id,
         attempt.facemap_id,
@@ -264,6 +268,7 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         attempt.country,
         attempt.priority,
         attempt.took_ms,
+        &sealed.names,
     )?;
     if let Some(registration_id) = attempt.registration_id {
         const SQL: &str =
@@ -554,18 +559,24 @@ pub async fn outcomes(conn: &mut Conn, scope: Scope, registration_id: Uuid) -> R
     fetch!(all, conn, scope, Outcome, SQL, registration_id)
 }
 
-/// Replaces the sealed detail of an attempt.
+/// Replaces the sealed detail and names of an attempt.
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such attempt.
-pub async fn set_detail(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &str) -> Result<(), Error> {
+pub async fn set_detail(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    (detail, names): (&str, &str),
+) -> Result<(), Error> {
+    let names = seal_names(&attempt.key, scope, &attempt.id, names);
     let sealed = attempt.key.seal(
         &seal_context(scope, "attempts.detail", &attempt.id),
         detail.as_bytes(),
     );
-    const SQL: &str =
-        "update attempts set detail_sealed = $4 where merchant_id = $1 and sandbox = $2 and log_id = $3";
-    match execute!(tx, scope, SQL, attempt.log_id, &sealed)? {
+    const SQL: &str = "update attempts set detail_sealed = $4, names_sealed = $5
+               where merchant_id = $1 and sandbox = $2 and log_id = $3";
+    match execute!(tx, scope, SQL, attempt.log_id, &sealed, &names)? {
         0 => Err(Error::Missing("attempt")),
         _ => Ok(()),
     }

@@ -68,6 +68,8 @@ pub struct PastAttempt {
     pub response: String,
     /// See [`attempts::NewAttempt::detail`].
     pub detail: String,
+    /// See [`attempts::NewAttempt::names`].
+    pub names: String,
     /// The document's country (alpha-3).
     pub country: Option<String>,
     /// How long the response took (ms).
@@ -157,6 +159,7 @@ impl Account {
                 request: &attempt.request,
                 response: &attempt.response,
                 detail: &attempt.detail,
+                names: &attempt.names,
             };
             let reason = attempt.decision.as_ref().and_then(|made| made.reason.as_deref());
             let reason = reason.map(|reason| attempts::seal_reason(scope, &attempt_key, &attempt.id, reason));
@@ -393,7 +396,7 @@ async fn write_attempts(
         "attempts",
         "log_id, id, facemap_id, registration_id, grouping_id, external_ref, session_id, \
          flow_id, flow_name, status, success, codes, document_types, wrapped_key, external_id_sealed, request_sealed, \
-         response_sealed, detail_sealed, created_at, decided_at, country, took_ms, priority",
+         response_sealed, detail_sealed, names_sealed, created_at, decided_at, country, took_ms, priority",
     );
     let mut decisions = Rows::of(
         scope,
@@ -423,6 +426,7 @@ async fn write_attempts(
             columns.request.clone().into(),
             columns.response.clone().into(),
             columns.detail.clone().into(),
+            columns.names.clone().into(),
             past.created_at.into(),
             past.decision.as_ref().map(|made| made.at).into(),
             past.country.clone().into(),

@@ -47,6 +47,7 @@
 //! stored as text.
 
 pub mod admissions;
+pub mod alerts;
 pub mod api_log;
 pub mod applicants;
 pub mod attempts;
@@ -98,6 +99,7 @@ pub mod portal_sessions;
 pub mod proposals;
 pub mod reason_templates;
 pub mod registrations;
+pub mod rescreenings;
 pub mod review;
 pub mod risk_profiles;
 pub mod saved_views;

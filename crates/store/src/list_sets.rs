@@ -21,6 +21,8 @@ pub struct ListVersion {
     pub digest: [u8; 32],
     /// The number of entities.
     pub entities: i64,
+    /// Whether only the accounts that chose the list are screened against it.
+    pub needs_choice: bool,
 }
 
 /// The lists in use, by name.
@@ -38,7 +40,7 @@ pub struct ListSet {
 /// [`Error::Unreadable`] for rows that no version of this program writes.
 pub async fn current(conn: &mut Conn) -> Result<Option<ListSet>, Error> {
     // One statement sees one consistent state. It returns at least one row, and also members without a set.
-    const SQL: &str = "select s.revision, s.mac, m.name, m.version, m.digest, m.entities
+    const SQL: &str = "select s.revision, s.mac, m.name, m.version, m.digest, m.entities, m.needs_choice
                from (select 1 as one) always left join list_sets s on s.id = $1
                left join list_set_members m on 1 = 1 order by m.name";
     let rows = fetch!(all, conn, installation, Row, SQL, ROW)?;
@@ -72,11 +74,12 @@ pub async fn replace(tx: &mut Tx, lists: &BTreeMap<String, ListVersion>) -> Resu
         execute!(
             tx,
             installation,
-            "insert into list_set_members (name, version, digest, entities) values ($1, $2, $3, $4)",
+            "insert into list_set_members (name, version, digest, entities, needs_choice) values ($1, $2, $3, $4, $5)",
             name,
             &list.version,
             list.digest.as_slice(),
-            list.entities
+            list.entities,
+            list.needs_choice
         )?;
     }
     let set = ListSet {
@@ -102,6 +105,7 @@ struct Row {
     version: Option<String>,
     digest: Option<Vec<u8>>,
     entities: Option<i64>,
+    needs_choice: Option<bool>,
 }
 
 fn assemble(keyring: &Keyring, rows: Vec<Row>) -> Result<Option<ListSet>, Error> {
@@ -116,16 +120,28 @@ fn assemble(keyring: &Keyring, rows: Vec<Row>) -> Result<Option<ListSet>, Error>
     };
     let mut lists = BTreeMap::new();
     for row in rows {
-        let (name, version, digest, entities) = match (row.name, row.version, row.digest, row.entities) {
-            (None, None, None, None) => continue,
-            (Some(name), Some(version), Some(digest), Some(entities)) => (name, version, digest, entities),
-            _ => return Err(unreadable()),
-        };
+        let Row {
+            name,
+            version,
+            digest,
+            entities,
+            needs_choice,
+            ..
+        } = row;
+        let (name, version, digest, entities, needs_choice) =
+            match (name, version, digest, entities, needs_choice) {
+                (None, None, None, None, None) => continue,
+                (Some(name), Some(version), Some(digest), Some(entities), Some(needs_choice)) => {
+                    (name, version, digest, entities, needs_choice)
+                }
+                _ => return Err(unreadable()),
+            };
         let digest = digest.try_into().map_err(|_| unreadable())?;
         let list = ListVersion {
             version,
             digest,
             entities,
+            needs_choice,
         };
         lists.insert(name, list);
     }
@@ -149,6 +165,10 @@ fn mac(keyring: &Keyring, set: &ListSet) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = vec![&revision];
     for ((name, list), entities) in set.lists.iter().zip(&entities) {
         parts.extend([name.as_bytes(), list.version.as_bytes(), &list.digest, entities]);
+        // Sets of earlier versions have the same hash.
+        if list.needs_choice {
+            parts.push(b"needs choice");
+        }
     }
     keyring.hash(LIST_SET, &parts).to_vec()
 }

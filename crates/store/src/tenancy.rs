@@ -23,6 +23,7 @@ macro_rules! tables {
 tables! {
     /// Tables with the columns `merchant_id` and `sandbox`: each row belongs to an account in one mode.
     is_mode_table, MODE_TABLES:
+    b"alerts"
     b"api_log"
     b"attempts"
     b"audit"
@@ -54,6 +55,8 @@ tables! {
     b"review_claims"
     b"review_notes"
     b"review_proposals"
+    b"rescreening_requests"
+    b"rescreenings"
     b"screening_evidence"
     b"screenings"
     b"session_events"

@@ -172,6 +172,7 @@ async fn fill(db: &Db, scope: Scope, count: u128) -> Uuid {
             request: "{}".into(),
             response: "{}".into(),
             detail: "{}".into(),
+            names: r#"{"names":[],"identified":false}"#.to_owned(),
             country: Some("UTO".into()),
             took_ms: Some(1),
             priority: 4,

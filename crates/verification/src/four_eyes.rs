@@ -291,6 +291,7 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
         hide_sanctions_detail: _,
         four_eyes,
         fraud_signs,
+        ongoing_screening,
     } = to;
     let name = |member: &str| format!("settings.{member}");
     let (old, new) = (
@@ -322,6 +323,12 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
     );
     let ((old, before), (new, after)) = (fraud_rank(from.fraud_signs), fraud_rank(*fraud_signs));
     found.note(new < old, name("fraudSigns"), before, after);
+    found.note(
+        from.ongoing_screening && !ongoing_screening,
+        name("ongoingScreening"),
+        from.ongoing_screening,
+        ongoing_screening,
+    );
 }
 
 /// The account's settings that affect who passes.
@@ -333,7 +340,7 @@ pub struct AccountRules {
     pub second_factor: bool,
     /// Score (0–1) from which a list entry is a match.
     pub screening_threshold: f64,
-    /// Lists that are screened. If empty, all lists are screened.
+    /// Lists that are screened. If empty, all lists are screened that need no choice.
     pub screening_lists: Vec<String>,
     /// Countries whose visitors cannot use a link.
     pub blocked_countries: Vec<String>,
@@ -370,9 +377,9 @@ pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakeni
     );
     let missing = |old: &[String], new: &[String]| old.iter().any(|each| !new.contains(each));
     let fewer_lists = match (from.screening_lists.is_empty(), screening_lists.is_empty()) {
-        // An empty selection means all lists, including those imported later.
-        (_, true) => false,
-        (true, false) => true,
+        (true, true) => false,
+        // No selection means all lists, including those imported later, except those that need a choice.
+        (true, false) | (false, true) => true,
         (false, false) => missing(&from.screening_lists, screening_lists),
     };
     let listed = |all: &[String]| or_none(Some(all.join(", ")).filter(|names| !names.is_empty()));

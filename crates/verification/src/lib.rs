@@ -28,6 +28,7 @@ pub mod names;
 pub mod picture;
 pub mod refusal;
 pub mod requirements;
+pub mod rescreening;
 pub mod response;
 pub mod reuse;
 pub mod review;

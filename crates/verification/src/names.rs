@@ -147,12 +147,15 @@ pub fn distinct(names: impl IntoIterator<Item = ScreenedName>) -> Vec<ScreenedNa
     names.into_iter().filter(|name| seen.insert(name.key())).collect()
 }
 
-/// Maximum number of hits that a combined screening lists. Its total counts all hits.
-const MAX_HITS: usize = 20;
+/// Maximum number of hits that the screening of an attempt lists. Its total counts all hits.
+pub const MAX_HITS: usize = 20;
 
 /// Combines the screenings of several names, the submitted one first. An entry found by several names appears
-/// once, with its best score and all those names.
-pub fn combine<'a>(screened: impl IntoIterator<Item = (&'a ScreenedName, Screening)>) -> Screening {
+/// once, with its best score and all those names. The result lists at most `most` hits; its total counts all.
+pub fn combine<'a>(
+    screened: impl IntoIterator<Item = (&'a ScreenedName, Screening)>,
+    most: usize,
+) -> Screening {
     let mut combined: Option<Screening> = None;
     let mut hits: Vec<ScreeningHit> = Vec::new();
     let mut places: HashMap<(String, Vec<String>), usize> = HashMap::new();
@@ -203,9 +206,13 @@ pub fn combine<'a>(screened: impl IntoIterator<Item = (&'a ScreenedName, Screeni
             }
         }
     }
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    hits.sort_by(|a, b| {
+        (b.matched.cmp(&a.matched))
+            .then_with(|| b.score.total_cmp(&a.score))
+            .then_with(|| a.id.cmp(&b.id))
+    });
     let total = hits.len() + unlisted;
-    hits.truncate(MAX_HITS);
+    hits.truncate(most);
     Screening {
         results: hits,
         total,
@@ -376,13 +383,17 @@ mod tests {
         }
     }
 
+    fn listed<'a>(screened: impl IntoIterator<Item = (&'a ScreenedName, Screening)>) -> Screening {
+        combine(screened, MAX_HITS)
+    }
+
     #[test]
     fn an_entry_that_two_names_found_appears_once() {
         let (typed, zone) = (
             named("Ada Quill", NameSource::Submitted),
             named("ADA QUILLE", NameSource::Mrz),
         );
-        let combined = combine([
+        let combined = listed([
             (&typed, found("Ada Quill", vec![hit("a", &["ofac"], 0.8)], 1)),
             (
                 &zone,
@@ -437,12 +448,12 @@ mod tests {
                 .map(|n| hit(&n.to_string(), &["ofac"], 0.8))
                 .collect()
         };
-        let combined = combine([
+        let combined = listed([
             (&typed, found("Ada Quill", many(0), 15)),
             (&zone, found("A. QUILL", many(10), 30)),
         ]);
         assert_eq!((combined.results.len(), combined.total), (20, 40));
-        let nothing = combine([(&typed, found("Ada Quill", vec![], 0))]);
+        let nothing = listed([(&typed, found("Ada Quill", vec![], 0))]);
         assert_eq!((nothing.total, nothing.is_match()), (0, false));
     }
 

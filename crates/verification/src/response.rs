@@ -149,7 +149,7 @@ pub struct MinimumAgeResult {
 pub struct KycResults {
     /// `clear` or `match`.
     pub status: KycStatus,
-    /// Hits, best first.
+    /// Hits: matches first, each kind by falling score.
     pub results: Vec<ScreeningHit>,
     /// The number of hits.
     pub total: Total,

@@ -13,7 +13,7 @@ use crate::name_source::{FurtherName, MatchedName};
 /// The outcome of sanctions screening.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Screening {
-    /// Hits, best first.
+    /// Hits: matches first, each kind by falling score.
     pub results: Vec<ScreeningHit>,
     /// Number of hits, including those beyond [`Screening::results`].
     pub total: usize,
@@ -163,7 +163,7 @@ pub enum KycStatus {
 pub struct StoredScreening {
     /// The outcome that the response reported.
     pub status: KycStatus,
-    /// Hits, best first.
+    /// Hits: matches first, each kind by falling score.
     pub results: Vec<ScreeningHit>,
     /// Number of hits, including those beyond [`StoredScreening::results`].
     #[serde(deserialize_with = "count")]

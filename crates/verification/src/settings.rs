@@ -52,6 +52,8 @@ pub struct Settings {
     pub four_eyes: bool,
     /// What becomes of signs of fraud on documents.
     pub fraud_signs: FraudSigns,
+    /// Approved people are looked at again when a sanctions list changes.
+    pub ongoing_screening: bool,
 }
 
 impl Default for Settings {
@@ -66,6 +68,7 @@ impl Default for Settings {
             hide_sanctions_detail: false,
             four_eyes: false,
             fraud_signs: FraudSigns::default(),
+            ongoing_screening: true,
         }
     }
 }
@@ -73,7 +76,7 @@ impl Default for Settings {
 impl Settings {
     /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`),
     /// `attemptsPerLink`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `fourEyes`, `fraudSigns`
-    /// (`off`, `show`, `review`). Null and absent mean the same. Unknown members are ignored.
+    /// (`off`, `show`, `review`), `ongoingScreening`. Null and absent mean the same. Unknown members are ignored.
     ///
     /// # Errors
     /// Every fault, as `settings.<field> - <reason>`.
@@ -135,6 +138,13 @@ impl Settings {
                 fraud_signs,
             )
             .unwrap_or_default(),
+            ongoing_screening: read(
+                &mut body,
+                "ongoingScreening",
+                "must be true or false",
+                Value::as_bool,
+            )
+            .unwrap_or(defaults.ongoing_screening),
         };
         if let (Some(band), Some(threshold)) = (settings.review_band, settings.match_threshold)
             && band > threshold

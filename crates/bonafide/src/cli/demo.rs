@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use portal_accounts::joining;
-use sanctions::ListStore;
+use sanctions::{ListFormat, ListStore};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -138,7 +138,14 @@ pub(super) async fn seed_list(db: &Db, store: &ListStore) -> anyhow::Result<()> 
     store
         .activate(&demo)
         .context("the demo list cannot be activated")?;
-    list_set::publish(db, store, &demo.name, "server", false).await
+    list_set::publish(
+        db,
+        store,
+        (&demo.name, ListFormat::FollowTheMoney),
+        "server",
+        false,
+    )
+    .await
 }
 
 async fn make(app: &App) -> anyhow::Result<Demo> {

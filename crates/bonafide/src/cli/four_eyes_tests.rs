@@ -24,6 +24,7 @@ const COMMANDS: &[Row] = &[
     // The import of a version that lost most of its entities. The list's own guard refuses one that lost more
     // than a few.
     ("lists import", &[Act::RemoveList]),
+    ("lists diff", &[]),
     ("lists status", &[]),
     // These create logins, which count only after a colleague confirms them.
     ("portal invite", &[Act::CountMember]),

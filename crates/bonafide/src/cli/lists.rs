@@ -17,6 +17,7 @@ use service::problem::Problem;
 use store::Db;
 
 use super::data;
+use super::list_diff;
 use super::output::{note, print_line};
 use super::runtime::block_on;
 
@@ -53,6 +54,18 @@ enum Action {
         /// Its name, as `status` shows it.
         list: String,
     },
+    /// Show what changed between two versions of a list. The last five replaced versions are kept.
+    Diff {
+        /// The list's name, as `status` shows it.
+        list: String,
+        /// The older version; by default the one that was replaced last.
+        old: Option<String>,
+        /// The newer version; by default the one in use.
+        new: Option<String>,
+        /// Print one JSON object instead of text.
+        #[arg(long)]
+        json: bool,
+    },
     /// Show the active lists with their version and age.
     Status {
         /// Print one JSON array instead of a table.
@@ -75,6 +88,10 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
                 ..Guards::default()
             };
             block_on(import_all(&data, &files, guards, max_shrink, json))
+        }
+        Action::Diff { list, old, new, json } => {
+            let versions = (old.as_deref(), new.as_deref());
+            list_diff::run(&data.list_store()?, &list, versions, json)
         }
         Action::Remove { list } => block_on(remove(&data, &list)),
         Action::Status { json } => {
@@ -120,7 +137,7 @@ async fn import_all(
     for group in by_list(files) {
         match import_guarded(&db, &store, &group, &guards, max_shrink).await? {
             Ok(report) => {
-                list_set::publish(&db, &store, &report.list, COMMAND_LINE, true)
+                list_set::publish(&db, &store, (&report.list, report.format), COMMAND_LINE, true)
                     .await
                     .with_context(|| {
                         format!(

@@ -19,6 +19,7 @@ mod generate;
 mod key_command;
 mod keys;
 mod labels;
+mod list_diff;
 mod lists;
 mod merchant;
 mod migrate_database;

@@ -34,6 +34,7 @@ mod nodes;
 mod openapi;
 mod own_models;
 mod portal;
+mod rescreening;
 mod security_headers;
 mod sessions;
 mod stored_configuration;

@@ -26,10 +26,11 @@ pub const PERSON: [&str; 6] = ["middleName", "dob", "nationality", "phone", "ema
 pub const ADDRESS: [&str; 6] = ["street", "street2", "city", "state", "postcode", "country"];
 
 /// Settings that not every editor of Flows may change, and the action that permits each.
-const RESERVED: [(&str, Action); 6] = [
+const RESERVED: [(&str, Action); 7] = [
     ("reviewPolicy", Action::ManageRules),
     ("fourEyes", Action::ManageRules),
     ("fraudSigns", Action::ManageRules),
+    ("ongoingScreening", Action::ManageRules),
     ("matchThreshold", Action::ManageRules),
     ("reviewBand", Action::ManageRules),
     ("retentionDays", Action::ManageRetention),
@@ -154,6 +155,13 @@ fn settings(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> O
     let fraud = sent.one("fraudSigns");
     if settings.contains_key("fraudSigns") || !["", "off"].contains(&fraud) {
         settings.insert("fraudSigns".into(), fraud.into());
+    }
+    match sent.one("ongoingScreening") {
+        "off" => set(&mut settings, "ongoingScreening", false.into()),
+        "on" if settings.contains_key("ongoingScreening") => {
+            set(&mut settings, "ongoingScreening", true.into());
+        }
+        _ => {}
     }
     for key in ["hideSanctionsDetail", "fourEyes"] {
         set_switch(&mut settings, key, sent.is_on(key));
@@ -380,6 +388,11 @@ impl FlowForm {
         Some(self.text("settings.fraudSigns"))
             .filter(|choice| !choice.is_empty())
             .unwrap_or_else(|| "off".into())
+    }
+
+    /// Whether approved people are screened again when a list changes.
+    pub fn is_ongoing(&self) -> bool {
+        self.text("settings.ongoingScreening") != "false"
     }
 
     /// `liveness`, `liveSelfie`, or empty for an ordinary photo.

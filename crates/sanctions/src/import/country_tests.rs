@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use super::*;
-use crate::entity::{Gender, IdentifierKind, Schema};
+use crate::entity::{Entity, Gender, IdentifierKind, Schema};
 
 fn read(name: &str, text: &str) -> (List, ImportReport) {
     import(

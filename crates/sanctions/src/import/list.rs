@@ -38,6 +38,25 @@ pub enum ListFormat {
     CaXml,
 }
 
+impl ListFormat {
+    /// Whether a list in this format is screened only for accounts that chose it. Formats that every version could
+    /// import are screened for all accounts.
+    pub fn needs_choice(self) -> bool {
+        match self {
+            ListFormat::OfacAdvancedXml
+            | ListFormat::OfacCsv
+            | ListFormat::UnXml
+            | ListFormat::FollowTheMoney
+            | ListFormat::SimpleCsv => false,
+            ListFormat::EuXml
+            | ListFormat::UkXml
+            | ListFormat::UkCsv
+            | ListFormat::ChXml
+            | ListFormat::CaXml => true,
+        }
+    }
+}
+
 /// What an import made of a value. The greatest use counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -25,10 +25,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::entity::Entity;
+use crate::changes::{ChangeKind, changes};
 use crate::freshness::Stale;
 
 pub(crate) use ftm::entity_of_properties;
@@ -54,23 +53,14 @@ pub struct Diff {
 impl Diff {
     /// Compares two versions of a list by entity id.
     pub fn between(before: &List, after: &List) -> Diff {
-        let old: FxHashMap<&str, &Entity> = before.entities.iter().map(|e| (e.id.as_str(), e)).collect();
-        let mut diff = Diff {
+        let changes = changes(&before.entities, &after.entities);
+        let count = |kind: ChangeKind| changes.iter().filter(|change| change.kind == kind).count();
+        Diff {
             from: before.version.clone(),
-            ..Diff::default()
-        };
-        let mut kept = 0;
-        for entity in &after.entities {
-            match old.get(entity.id.as_str()) {
-                None => diff.added += 1,
-                Some(before) => {
-                    kept += 1;
-                    diff.changed += usize::from(*before != entity);
-                }
-            }
+            added: count(ChangeKind::Added),
+            changed: count(ChangeKind::Changed),
+            removed: count(ChangeKind::Removed),
         }
-        diff.removed = old.len().saturating_sub(kept);
-        diff
     }
 }
 

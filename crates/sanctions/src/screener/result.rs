@@ -39,7 +39,7 @@ pub struct Hit {
     pub schema: Schema,
     /// The score, 0–1.
     pub score: f64,
-    /// Whether the score reaches the requested threshold; true for every hit in a result.
+    /// Whether the hit flags the subject: the entity is sanctioned ([`is_sanctioned`](crate::entity::is_sanctioned)).
     #[serde(rename = "match")]
     pub matched: bool,
     /// The datasets that contain the entity.
@@ -69,7 +69,7 @@ pub struct Total {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScreenResult {
-    /// The hits, best first; equal scores are sorted by id.
+    /// The hits: matches first, each kind by falling score; equal scores are sorted by id.
     pub results: Vec<Hit>,
     /// The number of hits.
     pub total: Total,

@@ -12,7 +12,7 @@ use crate::actor::actor_name;
 use crate::merging::{self, MergeRequest};
 use crate::problem::{Kind, Problem};
 use crate::splitting::{self, SplitRequest};
-use crate::{flows, merchants, suppressions};
+use crate::{alerts, flows, merchants, suppressions};
 
 /// The result of a second person's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +109,25 @@ async fn carry_out(
                 return Err(Problem::internal("a hit is set aside on an attempt, by a person"));
             };
             suppressions::confirm(tx, scope, log_id, (hit, why), (proposer, staff_id), actor).await
+        }
+        Change::CloseAlert {
+            alert,
+            why,
+            reason,
+            seen,
+        } => {
+            let proposer = waiting
+                .staff_id
+                .ok_or_else(|| Problem::internal("an alert is closed by a person"))?;
+            alerts::confirm(
+                tx,
+                scope,
+                (*alert, *seen),
+                (why, reason),
+                (proposer, staff_id),
+                actor,
+            )
+            .await
         }
         Change::MergePeople {
             kept,

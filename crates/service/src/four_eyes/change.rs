@@ -22,6 +22,17 @@ pub enum Change {
         /// The detail that does not fit, one of `suppressions::REASONS`.
         why: String,
     },
+    /// An alert is closed, because its listing means somebody else.
+    CloseAlert {
+        /// The alert.
+        alert: Uuid,
+        /// The detail that does not fit, one of `suppressions::REASONS`.
+        why: String,
+        /// The reviewer's reason.
+        reason: String,
+        /// When the alert had last changed (ms), as it was proposed.
+        seen: i64,
+    },
     /// Two people become one.
     MergePeople {
         /// The person who remains.
@@ -81,6 +92,7 @@ impl Change {
     pub fn kind(&self) -> &'static str {
         match self {
             Change::SetAside { .. } => "set_aside",
+            Change::CloseAlert { .. } => "close_alert",
             Change::MergePeople { .. } => "merge_people",
             Change::SplitPerson { .. } => "split_person",
             Change::Flow { .. } => "flow",
@@ -93,7 +105,7 @@ impl Change {
     /// The act in the table of acts that need a second person.
     pub fn act(&self) -> Act {
         match self {
-            Change::SetAside { .. } => Act::SetAside,
+            Change::SetAside { .. } | Change::CloseAlert { .. } => Act::SetAside,
             Change::MergePeople { .. } => Act::MergePeople,
             Change::SplitPerson { .. } => Act::SplitPerson,
             Change::Flow { .. } => Act::WeakenFlow,
@@ -111,7 +123,7 @@ impl Change {
     /// The permission that is required to confirm or reject the act.
     pub fn action(&self) -> Action {
         match self {
-            Change::SetAside { .. } => Action::Suppress,
+            Change::SetAside { .. } | Change::CloseAlert { .. } => Action::Suppress,
             Change::MergePeople { .. } | Change::SplitPerson { .. } => Action::MergePeople,
             Change::Flow { .. } | Change::NewFlow { .. } => Action::ManageRules,
             Change::Settings { .. } => Action::ManageCompany,

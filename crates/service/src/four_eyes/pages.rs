@@ -66,6 +66,10 @@ pub async fn outdated(
             let divisible = Divisible::load(conn, scope, *person).await;
             changed(divisible.is_ok_and(|divisible| divisible.version() == *seen))
         }
+        Change::CloseAlert { alert, seen, .. } => {
+            let found = store::alerts::get(conn, scope, *alert).await?;
+            changed(found.is_some_and(|found| found.changed_at == *seen))
+        }
         Change::SetAside { .. } | Change::Member { .. } => None,
     })
 }

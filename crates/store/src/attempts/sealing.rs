@@ -27,6 +27,18 @@ pub(crate) fn open_external_id(
     key.open_text(&seal_context(scope, "attempts.external_id", id), sealed)
 }
 
+const NAMES: &str = "attempts.names";
+
+/// Seals the names under which an attempt was screened.
+pub(super) fn seal_names(key: &DataKey, scope: Scope, id: &Uuid, names: &str) -> Vec<u8> {
+    key.seal(&seal_context(scope, NAMES, id), names.as_bytes())
+}
+
+/// Opens the names under which an attempt was screened.
+pub(crate) fn open_names(key: &DataKey, scope: Scope, id: &Uuid, sealed: &[u8]) -> Result<String, Error> {
+    key.open_text(&seal_context(scope, NAMES, id), sealed)
+}
+
 pub(super) fn seal_context<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> SealContext<'a> {
     SealContext {
         merchant_id: scope.merchant_id,
@@ -42,6 +54,7 @@ pub(crate) struct SealedColumns {
     pub(crate) request: Vec<u8>,
     pub(crate) response: Vec<u8>,
     pub(crate) detail: Vec<u8>,
+    pub(crate) names: Vec<u8>,
 }
 
 /// The personal data of an attempt.
@@ -50,6 +63,7 @@ pub(crate) struct Personal<'a> {
     pub(crate) request: &'a str,
     pub(crate) response: &'a str,
     pub(crate) detail: &'a str,
+    pub(crate) names: &'a str,
 }
 
 /// Seals an attempt's personal data under its key, and wraps that key by the person's.
@@ -66,6 +80,7 @@ pub(crate) fn seal(
         request: seal("attempts.request", personal.request),
         response: seal("attempts.response", personal.response),
         detail: seal("attempts.detail", personal.detail),
+        names: seal_names(key, scope, id, personal.names),
     }
 }
 

@@ -25,6 +25,7 @@ fn attempt(flow_id: Uuid, status: AttemptStatus, created_at: i64) -> PastAttempt
         request: format!("request of {created_at}"),
         response: "response".into(),
         detail: "detail".into(),
+        names: r#"{"names":[],"identified":false}"#.to_owned(),
         country: Some("UTO".into()),
         took_ms: Some(900),
         priority: 4,

@@ -141,6 +141,7 @@ pub(crate) async fn a_broken_off_rewrap_changes_nothing(bench: Bench) {
 
 pub(crate) async fn a_changed_list_set_is_not_believed(bench: Bench) {
     let list = |version: &str, byte: u8| ListVersion {
+        needs_choice: byte > 1,
         version: version.into(),
         digest: [byte; 32],
         entities: 7,

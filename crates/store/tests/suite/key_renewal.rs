@@ -46,10 +46,13 @@ const RENEWED: [&str; 21] = [
 ];
 
 /// The other sealed columns.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 22] = [
     // The key of an attempt seals them, and stays.
+    "alerts.hit_sealed",
+    "alerts.reason_sealed",
     "attempts.detail_sealed",
     "attempts.external_id_sealed",
+    "attempts.names_sealed",
     "attempts.request_sealed",
     "attempts.response_sealed",
     "decisions.reason_sealed",

@@ -43,6 +43,7 @@ pub(crate) async fn log(
             request: "{}",
             response: "{}",
             detail: "{}",
+            names: r#"{"names":[],"identified":false}"#,
             country,
             priority,
             took_ms: 12,

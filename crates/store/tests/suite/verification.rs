@@ -96,6 +96,7 @@ pub(crate) async fn verify(db: &Db, scope: Scope, submission: Submission<'_>) ->
                 request: "{\"firstName\":\"Ada\"}",
                 response: "{\"success\":true}",
                 detail: "{}",
+                names: r#"{"names":[],"identified":false}"#,
                 country: Some("UTO"),
                 priority: 4,
                 took_ms: 7,

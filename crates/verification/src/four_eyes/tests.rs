@@ -271,7 +271,7 @@ fn an_account_that_checks_less_is_weaker() {
             rules.screening_lists = names(&["ofac", "un"]);
         }),
         ("", &|rules| rules.screening_lists = names(&["un", "ofac", "eu"])),
-        ("", &|rules| rules.screening_lists = Vec::new()),
+        ("screeningLists", &|rules| rules.screening_lists = Vec::new()),
         ("blockedCountries", &|rules| {
             rules.blocked_countries = names(&["KP"]);
         }),

@@ -78,7 +78,7 @@ impl Sanctions {
             let begun = Instant::now();
             let result = screener.screen(query, &options)?;
             times.push(begun.elapsed().as_secs_f64() * 1e3);
-            found += u64::from(result.results.iter().any(|hit| hit.matched));
+            found += u64::from(!result.results.is_empty());
         }
         times.sort_by(f64::total_cmp);
         let at = |share: f64| {

@@ -23,6 +23,8 @@ use verification::dates;
 use verification::flow::Flow;
 use verification::identity::Identity;
 use verification::judge::examine;
+use verification::names::ScreenedName;
+use verification::rescreening::AttemptNames;
 use verification::review::Priority;
 use verification::screening::Screening;
 use verification::status::{self, AttemptStatus, StatusEvent, registration_status};
@@ -207,6 +209,10 @@ impl Inventor {
         let judgement = examine(flow, &submission, &evidence, today).judge(&identity, &screening, false);
         let took_ms = rng.random_range(700..3_000);
         let detail = detail(rng, &submission, &evidence, &judgement, flow, took_ms);
+        let names = AttemptNames {
+            names: vec![ScreenedName::submitted(&submission)],
+            identified: false,
+        };
         let (status, decision) = self.review(rng, judgement.status, at);
         let attempt = PastAttempt {
             id: Uuid::new_v7(uuid::Timestamp::from_unix_time(
@@ -224,6 +230,7 @@ impl Inventor {
             request: json!(texts).to_string(),
             response: json!(judgement.response).to_string(),
             detail: json!(detail).to_string(),
+            names: json!(names).to_string(),
             country: subject.document.map(|_| subject.country.to_owned()),
             took_ms: Some(took_ms),
             priority: Priority::of(&judgement.codes, false, !judgement.holds.is_empty()).number(),

@@ -44,6 +44,7 @@ fn unchanged(body: &Object) -> FormFields {
     }
     put("reviewPolicy", &form.policy());
     put("fraudSigns", &form.fraud_signs());
+    put("ongoingScreening", if form.is_ongoing() { "on" } else { "off" });
     for key in ["hideSanctionsDetail", "fourEyes"] {
         if form.setting_is_on(key) {
             put(key, "on");
@@ -216,6 +217,7 @@ fn reserved_settings_stay_as_they_were_stored() {
         ("reviewPolicy", "never"),
         ("fourEyes", "on"),
         ("fraudSigns", "show"),
+        ("ongoingScreening", "off"),
         ("matchThreshold", "1"),
         ("reviewBand", "1"),
         ("retentionDays", "1"),
@@ -230,6 +232,7 @@ fn reserved_settings_stay_as_they_were_stored() {
                 "reviewPolicy",
                 "fourEyes",
                 "fraudSigns",
+                "ongoingScreening",
                 "matchThreshold",
                 "reviewBand",
             ],

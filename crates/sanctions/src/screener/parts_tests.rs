@@ -1,0 +1,81 @@
+//! An index of a part of the lists finds what a search of everything finds in that part, with the same scores.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const WORDS: [&str; 24] = [
+    "Anna",
+    "Maria",
+    "Annamaria",
+    "Abdul",
+    "Rahman",
+    "Abdulrahman",
+    "Mohammed",
+    "Mohamad",
+    "al",
+    "Sayid",
+    "El-Sayed",
+    "Ivan",
+    "Ivanov",
+    "Ivanovich",
+    "Kim",
+    "Jong",
+    "Jongun",
+    "Smith",
+    "Smyth",
+    "Garcia",
+    "Lopez",
+    "Garcialopez",
+    "O'Neil",
+    "李明",
+];
+
+fn name() -> impl Strategy<Value = String> {
+    prop::collection::vec(0..WORDS.len(), 1..4).prop_map(|places| {
+        let words: Vec<&str> = places.into_iter().map(|place| WORDS[place]).collect();
+        words.join(" ")
+    })
+}
+
+fn list(names: Vec<(usize, String)>) -> List {
+    let entity = |(number, name): (usize, String)| Entity {
+        id: number.to_string(),
+        schema: Schema::Person,
+        caption: name.clone(),
+        names: vec![name],
+        ..Entity::default()
+    };
+    List {
+        name: "x".into(),
+        version: "1".into(),
+        entities: names.into_iter().map(entity).collect(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_part_is_searched_as_the_whole(
+        listed in prop::collection::vec(name(), 1..30),
+        changed in prop::collection::vec(any::<bool>(), 30),
+        queries in prop::collection::vec(name(), 1..10),
+    ) {
+        let all: Vec<(usize, String)> = listed.into_iter().enumerate().collect();
+        let part: Vec<(usize, String)> = all.iter().filter(|(number, _)| changed[*number]).cloned().collect();
+        let whole = Arc::new(Screener::new([list(all)]));
+        let parts = Screener::of_parts(Arc::clone(&whole), [list(part)]);
+        let options = ScreenOptions { threshold: 0.5, limit: usize::MAX, ..ScreenOptions::default() };
+        for name in queries {
+            let query = Query { schema: Some("Person".into()), name: Some(name), ..Query::default() };
+            let hits = |screener: &Screener| -> Vec<(String, f64)> {
+                let found = screener.screen(&query, &options).unwrap().results;
+                found.into_iter().map(|hit| (hit.id, hit.score)).collect()
+            };
+            let mut expected = hits(&whole);
+            expected.retain(|(id, _)| changed[id.parse::<usize>().unwrap()]);
+            prop_assert_eq!(hits(&parts), expected);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What changed between the lists of two runs, and whom it resembles. It reads lists and no rows.
+//!
+//! Only the entries that changed are searched. Their index knows the words of the whole lists, so it finds the same
+//! entries with the same scores as a search of everything would.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use sanctions::changes::{ChangeKind, FieldChange, changes};
+use sanctions::{List, ListStore, ScreenOptions, Screener};
+use store::rescreenings::ListDigests;
+use verification::names::{ScreenedName, combine};
+use verification::screening::ScreeningHit;
+
+use crate::lists::MerchantLists;
+use crate::names::query;
+use crate::problem::Problem;
+use crate::screening_hits;
+
+/// How entries changed, by list and id.
+pub(super) type Changes = HashMap<(String, String), (ChangeKind, Vec<FieldChange>)>;
+
+/// A search of what changed.
+pub(super) struct Search {
+    screener: Arc<Screener>,
+    changes: Changes,
+    /// The lists of which every entry counts as changed, because the earlier version is unknown.
+    unknown: BTreeSet<String>,
+    /// The ids in the lists that changed.
+    ids: BTreeMap<String, HashSet<String>>,
+    /// The lists that are searched.
+    used: BTreeSet<String>,
+}
+
+impl Search {
+    /// Everything that differs from the lists of the last run. `lists` are those of `target`.
+    pub(super) fn new(
+        lists: &MerchantLists,
+        store: &ListStore,
+        done: &ListDigests,
+        target: &ListDigests,
+    ) -> Result<Search, Problem> {
+        let read = |name: &str, digest: &str| {
+            store.version(name, digest).map_err(|error| {
+                Problem::unavailable("The sanctions lists cannot be read now").because(error.to_string())
+            })
+        };
+        let mut search = Search {
+            used: target.keys().cloned().collect(),
+            ..Search::empty()
+        };
+        let mut parts = Vec::new();
+        for (name, digest) in target {
+            let before = done.get(name);
+            if before == Some(digest) {
+                continue;
+            }
+            let Some(list) = read(name, digest)? else {
+                // It was replaced meanwhile; the next run is about the newer version.
+                return Err(Problem::unavailable("A sanctions list was replaced meanwhile"));
+            };
+            search.ids.insert(
+                name.clone(),
+                list.entities.iter().map(|entity| entity.id.clone()).collect(),
+            );
+            let earlier = match before {
+                Some(digest) => read(name, digest)?,
+                None => None,
+            };
+            match earlier {
+                Some(earlier) => parts.push(search.add_changes(&earlier, list)),
+                None => {
+                    search.unknown.insert(name.clone());
+                    parts.push(list);
+                }
+            }
+        }
+        let all_changed = search.unknown.len() == lists.screener.lists().len();
+        search.screener = match all_changed {
+            true => Arc::clone(&lists.screener),
+            false => Arc::new(Screener::of_parts(Arc::clone(&lists.screener), parts)),
+        };
+        Ok(search)
+    }
+
+    /// Everything in the lists.
+    pub(super) fn whole(lists: &MerchantLists) -> Search {
+        Search {
+            screener: Arc::clone(&lists.screener),
+            used: lists.names.iter().cloned().collect(),
+            unknown: lists.names.iter().cloned().collect(),
+            ..Search::empty()
+        }
+    }
+
+    fn empty() -> Search {
+        Search {
+            screener: Arc::default(),
+            changes: Changes::new(),
+            unknown: BTreeSet::new(),
+            ids: BTreeMap::new(),
+            used: BTreeSet::new(),
+        }
+    }
+
+    /// Records how a list changed; returns its new and changed entries.
+    fn add_changes(&mut self, before: &List, after: List) -> List {
+        let mut wanted = HashSet::new();
+        for change in changes(&before.entities, &after.entities) {
+            if let Some(entity) = change.after {
+                wanted.insert(entity.id.clone());
+                let key = (after.name.clone(), entity.id.clone());
+                self.changes.insert(key, (change.kind, change.fields()));
+            }
+        }
+        List {
+            entities: after
+                .entities
+                .into_iter()
+                .filter(|entity| wanted.contains(&entity.id))
+                .collect(),
+            ..after
+        }
+    }
+
+    /// Whether nothing is new or changed, so that nobody needs to be looked at.
+    pub(super) fn finds_nothing(&self) -> bool {
+        self.screener.is_empty()
+    }
+
+    /// How entries changed.
+    pub(super) fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// Whether open alerts of a list may have to be closed.
+    pub(super) fn may_close(&self, list: &str) -> bool {
+        self.ids.contains_key(list) || !self.used.contains(list)
+    }
+
+    /// Whether a list that may have changed is used and contains an entry.
+    pub(super) fn lists(&self, list: &str, id: &str) -> bool {
+        self.used.contains(list) && self.ids.get(list).is_none_or(|ids| ids.contains(id))
+    }
+
+    /// Whether an entry is new or changed.
+    pub(super) fn is_changed(&self, list: &str, id: &str) -> bool {
+        self.unknown.contains(list) || self.changes.contains_key(&(list.to_owned(), id.to_owned()))
+    }
+
+    /// All hits of a person's names, matches first.
+    pub(super) fn hits(
+        &self,
+        names: &[ScreenedName],
+        options: &ScreenOptions,
+    ) -> Result<Vec<ScreeningHit>, Problem> {
+        let options = ScreenOptions {
+            limit: usize::MAX,
+            ..options.clone()
+        };
+        let mut screened = Vec::new();
+        for name in names {
+            // A name without a letter finds nothing; the attempt was screened under it all the same.
+            let result = self
+                .screener
+                .screen(&query(name), &options)
+                .map_err(Problem::internal)?;
+            if !result.results.is_empty() {
+                screened.push((name, screening_hits::screening(result)));
+            }
+        }
+        Ok(combine(screened, usize::MAX).results)
+    }
+}
