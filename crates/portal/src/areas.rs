@@ -3,14 +3,15 @@
 
 use super::routes::{Routes, Row};
 use super::{
-    accounts, api_log, audit, branding, dashboard, flows, groups, insight, keys, links, monitoring, operator,
-    privacy, review, screening, second, webhooks,
+    accounts, alerts, api_log, audit, branding, dashboard, flows, groups, insight, keys, links, monitoring,
+    operator, privacy, review, screening, second, webhooks,
 };
 
 /// All routes, area by area.
 pub(super) fn all() -> Routes {
     const AREAS: &[fn(Routes) -> Routes] = &[
         accounts::routes,
+        alerts::routes,
         api_log::routes,
         audit::routes,
         branding::routes,

@@ -9,7 +9,7 @@ use service::permissions::Action;
 use service::{Shared, insight as figures};
 use store::insight::{self, Range, Tally};
 use store::merchants::MerchantStatus;
-use store::{credentials, flows};
+use store::{alerts, credentials, flows};
 
 use super::filters::DAY_MS;
 use super::page::{self, Page};
@@ -38,6 +38,8 @@ struct Dashboard {
     pass_rate: String,
     waiting: i64,
     oldest: Option<i64>,
+    /// How many alerts are open; `None` if the reader may not see the queue.
+    open_alerts: Option<i64>,
     retrying: i64,
     given_up: i64,
     lists: Vec<ListStatus>,
@@ -64,6 +66,10 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
     };
     let by_day = insight::by_day(&mut conn, scope, week).await?;
     let (waiting, oldest) = insight::pending_backlog(&mut conn, scope).await?;
+    let open_alerts = match member.may(Action::ViewQueue) {
+        true => Some(alerts::count_open(&mut conn, scope).await?),
+        false => None,
+    };
     let (retrying, given_up) = insight::webhook_failures(&mut conn, scope, today - 6 * DAY_MS).await?;
     let flows = flows::list(&mut conn, scope).await?;
     let keys = credentials::list(&mut conn, scope.merchant_id).await?;
@@ -104,6 +110,7 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
         pass_rate: figures::percent(total.pass_rate()),
         waiting,
         oldest,
+        open_alerts,
         retrying,
         given_up,
         lists: figures::lists(&app, scope.sandbox).await?,

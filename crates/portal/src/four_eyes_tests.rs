@@ -47,6 +47,13 @@ const FORMS: &[Row] = &[
     ("/portal/people/{facemapId}/merge", &[Act::MergePeople]),
     ("/portal/people/{facemapId}/split", &[Act::SplitPerson]),
     ("/portal/screening", &[]),
+    // "Other person" sets the listing aside. "Same person" changes no status. Several alerts are decided one by one.
+    ("/portal/alerts/{id}/decide", &[Act::SetAside]),
+    ("/portal/alerts/decide", &[Act::SetAside, Act::BulkDecision]),
+    ("/portal/alerts/{id}/claim", &[]),
+    ("/portal/alerts/{id}/release", &[]),
+    // A reopened alert needs a decision again.
+    ("/portal/alerts/{id}/reopen", &[]),
     // Wallet scores decide about no applicant.
     ("/portal/monitoring", &[]),
     ("/portal/monitoring-search", &[]),

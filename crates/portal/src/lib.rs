@@ -4,6 +4,7 @@
 //! Every route is declared with its action ([`routes::Routes`]). No page is reachable without its guard.
 
 mod accounts;
+pub mod alerts;
 pub mod api_log;
 mod areas;
 pub mod assets;

@@ -34,6 +34,7 @@ const GROUPS: &[(&str, &[NavItem])] = &[
         &[
             ("/portal", "nav.dashboard", "home", Action::ViewDashboard),
             ("/portal/queue", "nav.queue", "inbox", Action::ViewQueue),
+            ("/portal/alerts", "nav.alerts", "alert", Action::ViewQueue),
             ("/portal/second", "nav.second", "check", Action::SecondApproval),
             ("/portal/people", "nav.people", "people", Action::ViewApplicant),
             ("/portal/screening", "nav.screening", "search", Action::Screen),

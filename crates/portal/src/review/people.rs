@@ -12,10 +12,12 @@ use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use service::alerts::Finding;
 use service::people::{self, Search};
 use service::permissions::Action;
 use service::problem::Problem;
 use service::{Shared, applicant_view};
+use store::alerts::AlertState;
 use store::attempts;
 use store::suppressions::{self, Suppression};
 use store::{people as store_people, registrations};
@@ -157,10 +159,21 @@ struct PersonPage {
     groups: BTreeMap<Uuid, String>,
     events: Vec<Event>,
     suppressions: Vec<(Suppression, String)>,
+    alerts: Vec<AlertRow>,
     may_suppress: bool,
     may_merge: bool,
     may_erase: bool,
     may_export: bool,
+}
+
+/// An alert about the person.
+struct AlertRow {
+    id: Uuid,
+    state: AlertState,
+    /// The listing's name, or the list's name if this version cannot read the alert.
+    caption: String,
+    list: String,
+    opened_at: i64,
 }
 
 impl PersonPage {
@@ -190,6 +203,7 @@ pub async fn person(
     let names =
         applicant_view::staff_names(&mut conn, set_aside.iter().map(|entry| entry.staff_id).collect())
             .await?;
+    let alerts = store::alerts::of_person(&mut conn, scope, facemap_id).await?;
     let aliases = store_people::aliases(&mut conn, scope, facemap_id).await?;
     let in_groups = all.iter().filter_map(|registration| registration.grouping_id);
     let groups = applicant_view::group_names(&mut conn, scope, in_groups.collect()).await?;
@@ -212,6 +226,17 @@ pub async fn person(
             .map(|entry| {
                 let who = names.get(&entry.staff_id).cloned().unwrap_or_default();
                 (entry, who)
+            })
+            .collect(),
+        alerts: alerts
+            .into_iter()
+            .map(|alert| AlertRow {
+                id: alert.id,
+                state: alert.state,
+                caption: Finding::of(&alert)
+                    .map_or_else(|_| alert.list.clone(), |finding| finding.hit.caption),
+                list: alert.list,
+                opened_at: alert.opened_at,
             })
             .collect(),
         may_suppress: member.may(Action::Suppress),

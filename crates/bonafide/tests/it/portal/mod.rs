@@ -2,6 +2,7 @@
 //! scripts and appearance.
 
 mod accounts;
+mod alerts;
 mod damaged_flow;
 mod four_eyes;
 mod four_eyes_sweep;

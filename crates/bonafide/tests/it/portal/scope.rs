@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use service::permissions::{Action, Grantee};
 
 use super::Browser;
-use crate::harness::{Backend, Key, Server, on_both};
+use crate::harness::{Backend, Key, Server, eventually, on_both};
 
 /// Routes with an ID that belongs to no account.
 fn belongs_to_no_account(row: &Row) -> bool {
@@ -201,6 +201,16 @@ async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
         let status = answer.status();
         assert_eq!(status, 200, "{}", answer.text().await.unwrap());
     }
+    // An alert of ongoing screening.
+    let listed = server.dir.path().join("later.ftm.json");
+    let entity = json!({"id": "later", "schema": "Person", "properties": {"name": ["Maren Velloway"], "topics": ["sanction"]}});
+    std::fs::write(&listed, entity.to_string()).unwrap();
+    server.bonafide(&["lists", "import", listed.to_str().unwrap()]);
+    eventually(async || match server.count("select count(*) from alerts").await {
+        0 => Err("there is no alert".to_owned()),
+        _ => Ok(()),
+    })
+    .await;
     // A change that waits for a second person.
     let account = demo["merchantId"].as_str().unwrap();
     server.bonafide(&["merchant", "set", account, "fourEyes=true"]);
