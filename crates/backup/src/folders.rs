@@ -38,7 +38,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, BackupError> {
     for entry in entries {
         let path = entry.map_err(BackupError::file(folder))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() {
+        if path.is_dir() && !name.starts_with('.') {
             found.extend(files(&path)?);
         } else if path.is_file() && !name.starts_with('.') && !name.ends_with(".new") {
             found.push(path);

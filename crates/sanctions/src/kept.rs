@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The folder of earlier versions in the folder of lists.
-const FOLDER: &str = "earlier";
+/// The folder of earlier versions in the folder of lists. Backups leave it out.
+const FOLDER: &str = ".earlier";
 /// How many earlier versions of a list are kept.
 const KEPT: usize = 5;
 

@@ -299,7 +299,7 @@ fn replaced_versions_are_kept_and_found() {
     // A damaged file is no version.
     let file = folder
         .path()
-        .join(format!("earlier/invented/{}.list.jsonl", digests[3]));
+        .join(format!(".earlier/invented/{}.list.jsonl", digests[3]));
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"id\":\"3\"", "\"id\":\"4\"")).unwrap();
     assert_eq!(store.version("invented", &digests[3]).unwrap(), None);

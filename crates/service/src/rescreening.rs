@@ -9,13 +9,13 @@
 mod findings;
 mod search;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use node::background::Job;
 use store::alerts::{self, Alert, AlertState};
-use store::rescreenings::{self, ListDigests, Rescreening, Step};
+use store::rescreenings::{self, ListDigests, Rescreening, Step, StoredNames};
 use store::{Conn, Scope, attempts};
 use uuid::Uuid;
 use verification::names::ScreenedName;
@@ -37,7 +37,9 @@ const PEOPLE_AT_ONCE: i64 = 500;
 /// How many alerts one step closes, and how many requests a sweep answers.
 const ALERTS_AT_ONCE: i64 = 200;
 /// Other workers continue a run after this time without a step.
-const LEASE: Duration = Duration::from_mins(2);
+const LEASE: Duration = Duration::from_mins(5);
+/// When a person is tried again whose record cannot be read now.
+const AGAIN_AFTER_MS: i64 = 60_000;
 
 fn lease_ms() -> i64 {
     i64::try_from(LEASE.as_millis()).unwrap_or(i64::MAX)
@@ -156,6 +158,18 @@ struct Run<'a> {
     lease: Uuid,
 }
 
+/// A page of people who were looked at.
+struct Page {
+    /// Those with hits.
+    found: Vec<(Uuid, Vec<ScreeningHit>)>,
+    /// Those whose names cannot be read now. They are asked for, so that they do not hold up the others.
+    unreadable: BTreeSet<Uuid>,
+    /// The last of all.
+    last: Uuid,
+    /// How many there are.
+    people: usize,
+}
+
 /// Another worker has the run.
 fn lost() -> Problem {
     Problem::unavailable("Another node continues to screen these people again")
@@ -175,14 +189,22 @@ impl Run<'_> {
                 let people =
                     rescreenings::approved_people(&mut conn, self.scope, after, PEOPLE_AT_ONCE).await?;
                 let Some(last) = people.last() else { break };
-                (
-                    people.clone(),
-                    names_between(&mut conn, self.scope, after, *last).await?,
-                )
+                let names = names_between(&mut conn, self.scope, after, *last).await?;
+                (people.clone(), names)
             };
-            let found = self.search(&search, names).await?;
             let last = people.last().copied().unwrap_or(after);
-            self.record(&search, found, last, people.len()).await?;
+            let Names {
+                people: names,
+                unreadable,
+            } = names;
+            let found = self.search(&search, names).await?;
+            let page = Page {
+                found,
+                unreadable,
+                last,
+                people: people.len(),
+            };
+            self.record(&search, &page).await?;
             metrics::counter!("bonafide_rescreened_people_total").increment(people.len() as u64);
             looked += people.len() as u64;
             after = last;
@@ -220,22 +242,19 @@ impl Run<'_> {
     }
 
     /// Records what was found about a page of people, and where the next page begins.
-    async fn record(
-        &self,
-        search: &Search,
-        found: Vec<(Uuid, Vec<ScreeningHit>)>,
-        last: Uuid,
-        people: usize,
-    ) -> Result<(), Problem> {
+    async fn record(&self, search: &Search, page: &Page) -> Result<(), Problem> {
         let recorder = Recorder::new(self.scope, &self.settings, &self.lists, search.changes());
         store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
             let mut opened = 0;
-            for (person, hits) in &found {
+            for (person, hits) in &page.found {
                 opened += recorder.record(tx, *person, hits).await?;
             }
+            for person in &page.unreadable {
+                rescreenings::request(tx, self.scope, *person).await?;
+            }
             let step = Step {
-                after: last,
-                people: i64::try_from(people).unwrap_or(i64::MAX),
+                after: page.last,
+                people: i64::try_from(page.people).unwrap_or(i64::MAX),
                 alerts: opened,
             };
             match rescreenings::advance(tx, self.scope, self.lease, step, lease_ms()).await? {
@@ -306,21 +325,29 @@ impl Run<'_> {
 async fn answer_requests(app: &Shared) -> Result<u64, Problem> {
     let requested = rescreenings::requested(&mut app.db.read().await?, ALERTS_AT_ONCE).await?;
     let mut looked = 0;
+    let mut first_problem = None;
     for (scope, person) in requested {
-        if answer_request(app, scope, person).await? {
-            looked += 1;
+        match answer_request(app, scope, person).await {
+            Ok(was_looked_at) => looked += u64::from(was_looked_at),
+            Err(problem) => {
+                first_problem = first_problem.or(Some(problem));
+                store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+                    rescreenings::postpone(tx, scope, person, AGAIN_AFTER_MS).await
+                })?;
+            }
         }
     }
-    Ok(looked)
+    first_problem.map_or(Ok(looked), Err)
 }
 
 async fn answer_request(app: &App, scope: Scope, person: Uuid) -> Result<bool, Problem> {
     let account = store::merchants::get(&mut app.db.read().await?, scope.merchant_id).await?;
     let Some(account) = account else { return Ok(false) };
     let settings = merchants::settings(&account)?;
-    let Ok(lists) = app.lists.for_merchant(scope.sandbox, &settings) else {
-        return Ok(false);
-    };
+    let lists = app
+        .lists
+        .for_merchant(scope.sandbox, &settings)
+        .map_err(|reason| super::names::unavailable(reason.to_string()))?;
     let search = Search::whole(&lists);
     let names = names_of(&mut app.db.read().await?, scope, person).await?;
     let options = lists.options(&settings);
@@ -339,39 +366,58 @@ async fn answer_request(app: &App, scope: Scope, person: Uuid) -> Result<bool, P
 async fn names_of(conn: &mut Conn, scope: Scope, person: Uuid) -> Result<Vec<ScreenedName>, Problem> {
     let before = Uuid::from_u128(person.as_u128().saturating_sub(1));
     let mut names = names_between(conn, scope, before, person).await?;
-    Ok(names.remove(&person).unwrap_or_default())
+    match names.unreadable.is_empty() {
+        true => Ok(names.people.remove(&person).unwrap_or_default()),
+        false => {
+            let text = "The names of an approved person cannot be read";
+            Err(Problem::unavailable(text).because(format!("facemap {person}")))
+        }
+    }
+}
+
+/// The names of people.
+struct Names {
+    people: BTreeMap<Uuid, Vec<ScreenedName>>,
+    /// People whose names this version cannot read.
+    unreadable: BTreeSet<Uuid>,
 }
 
 /// The names of the people with an approved registration after one facemap, up to another.
-async fn names_between(
-    conn: &mut Conn,
-    scope: Scope,
-    after: Uuid,
-    last: Uuid,
-) -> Result<BTreeMap<Uuid, Vec<ScreenedName>>, Problem> {
+async fn names_between(conn: &mut Conn, scope: Scope, after: Uuid, last: Uuid) -> Result<Names, Problem> {
     let rows = rescreenings::names_between(conn, scope, after, last).await?;
     let mut people: BTreeMap<Uuid, Vec<(bool, AttemptNames)>> = BTreeMap::new();
+    let mut unreadable = BTreeSet::new();
     for row in rows {
         let names = match row.names {
-            Some(names) => serde_json::from_str(&names).map_err(|error| {
-                let fault = verification::json::describe_without_values(&error);
-                crate::attempt_detail::unreadable(row.log_id, "names", &fault)
-            })?,
-            // An earlier version recorded the attempt. Retention may have removed it meanwhile.
-            None => match attempts::get(conn, scope, row.log_id).await? {
-                Some(attempt) => names_in_record(&attempt)?,
-                None => continue,
+            StoredNames::Text(names) => serde_json::from_str(&names).ok(),
+            StoredNames::Unreadable => None,
+            StoredNames::InRecord => match attempts::get(conn, scope, row.log_id).await {
+                Ok(Some(attempt)) => names_in_record(&attempt).ok(),
+                // Retention has removed it meanwhile.
+                Ok(None) => continue,
+                Err(store::Error::Sealed | store::Error::Unreadable(_)) => None,
+                Err(error) => return Err(error.into()),
             },
         };
-        people
-            .entry(row.facemap_id)
-            .or_default()
-            .push((row.is_approved, names));
+        match names {
+            Some(names) => people
+                .entry(row.facemap_id)
+                .or_default()
+                .push((row.is_approved, names)),
+            None => {
+                tracing::warn!(
+                    attempt = row.log_id,
+                    "the names of an approved person cannot be read"
+                );
+                unreadable.insert(row.facemap_id);
+            }
+        }
     }
-    Ok(people
-        .into_iter()
-        .map(|(person, attempts)| (person, names_of_person(attempts)))
-        .collect())
+    let of_person = |(person, attempts)| (person, names_of_person(attempts));
+    Ok(Names {
+        people: people.into_iter().map(of_person).collect(),
+        unreadable,
+    })
 }
 
 fn names_in_record(attempt: &attempts::Attempt) -> Result<AttemptNames, Problem> {

@@ -12,8 +12,9 @@ use store::attempts::{self, RetentionCandidate};
 use store::audit::{self, Entry};
 use store::erasure_journal::KeyId;
 use store::flows::FlowContent;
-use store::{Db, Scope, faces};
+use store::{Db, Scope, faces, registrations, rescreenings};
 use uuid::Uuid;
+use verification::status::AttemptStatus;
 
 use super::actor::By;
 use super::flows::SaveOutcome;
@@ -249,7 +250,15 @@ pub async fn erase_attempt(
     let removed = store::transaction!(db, |tx| -> Result<(), Problem> {
         faces::lock(tx, scope).await?;
         if let Some(registration_id) = attempts::delete(tx, scope, attempt.log_id).await? {
-            reviews::refresh_status(tx, scope, registration_id).await?;
+            let before = registrations::get(tx, scope, registration_id).await?;
+            let status = reviews::refresh_status(tx, scope, registration_id).await?;
+            // If an earlier approval counts again, the lists may have changed while it did not.
+            if let Some(before) = before
+                && before.status != status
+                && status == Some(AttemptStatus::Approved)
+            {
+                rescreenings::request(tx, scope, before.facemap_id).await?;
+            }
         }
         let subject = attempt.log_id.to_string();
         let entry = Entry {

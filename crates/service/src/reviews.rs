@@ -287,12 +287,11 @@ async fn carry_out(
         _ => attempt,
     };
     attempts::decide(tx, scope, attempt, status, wish.decision, wish.actor, wish.reason).await?;
-    if status == AttemptStatus::Approved {
-        // The lists may have changed since the attempt was screened.
+    if let Some(registration_id) = attempt.registration_id
+        && refresh_status(tx, scope, registration_id).await? == Some(AttemptStatus::Approved)
+    {
+        // The lists may have changed since its attempts were screened, or while it was not approved.
         rescreenings::request(tx, scope, attempt.facemap_id).await?;
-    }
-    if let Some(registration_id) = attempt.registration_id {
-        refresh_status(tx, scope, registration_id).await?;
     }
     if let Some(session_id) = attempt.session_id {
         sessions::apply_decision(tx, scope, session_id, wish.log_id, status).await?;
@@ -403,8 +402,12 @@ pub async fn add_note(
     })
 }
 
-/// Sets a registration's status from its attempts.
-pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: Uuid) -> Result<(), Problem> {
+/// Sets a registration's status from its attempts, and returns it.
+pub async fn refresh_status(
+    tx: &mut Tx,
+    scope: Scope,
+    registration_id: Uuid,
+) -> Result<Option<AttemptStatus>, Problem> {
     // Oldest first: of equal times the later attempt wins. An attempt with an unreadable status is an error,
     // because the others alone could make the person approved.
     let outcomes = attempts::outcomes(tx, scope, registration_id).await?;
@@ -416,6 +419,7 @@ pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: Uuid) ->
             at: outcome.decided_at.unwrap_or(outcome.created_at),
         })
         .collect();
-    registrations::set_status(tx, scope, registration_id, registration_status(&events)).await?;
-    Ok(())
+    let status = registration_status(&events);
+    registrations::set_status(tx, scope, registration_id, status).await?;
+    Ok(status)
 }

@@ -204,16 +204,27 @@ pub async fn request(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), 
     execute!(tx, scope, SQL, facemap_id, now).map(|_| ())
 }
 
-/// People for whom it was asked, in all accounts, at most `limit`.
+/// Asks again for a person who cannot be looked at now, in `pause` ms.
+pub async fn postpone(tx: &mut Tx, scope: Scope, facemap_id: Uuid, pause: i64) -> Result<(), Error> {
+    let at = tx.now() + pause;
+    const SQL: &str = "update rescreening_requests set at = $4
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    execute!(tx, scope, SQL, facemap_id, at).map(|_| ())
+}
+
+/// People for whom it was asked and who are due, in all accounts, at most `limit`.
 pub async fn requested(conn: &mut Conn, limit: i64) -> Result<Vec<(Scope, Uuid)>, Error> {
     type Row = (Uuid, bool, Uuid);
+    let now = conn.now();
     let rows = fetch!(
         all,
         conn,
         across_accounts("every node looks for people who must be looked at again"),
         Row,
-        "select merchant_id, sandbox, facemap_id from rescreening_requests order by at, facemap_id limit $1",
-        limit
+        "select merchant_id, sandbox, facemap_id from rescreening_requests where at <= $2
+         order by at, facemap_id limit $1",
+        limit,
+        now
     )?;
     let scoped = |(merchant_id, sandbox, facemap_id)| (Scope { merchant_id, sandbox }, facemap_id);
     Ok(rows.into_iter().map(scoped).collect())
@@ -249,14 +260,26 @@ pub struct AttemptNames {
     pub log_id: i64,
     /// Whether the attempt is approved.
     pub is_approved: bool,
-    /// The text passed to [`attempts::insert`]; `None` for an attempt of an earlier version.
-    pub names: Option<String>,
+    /// The names.
+    pub names: StoredNames,
 }
 
-/// The names of the attempts of everybody with an approved registration after one facemap, up to another.
+/// What is stored of an attempt's names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoredNames {
+    /// The text passed to [`attempts::insert`].
+    Text(String),
+    /// An earlier version logged the attempt: only its record has the names.
+    InRecord,
+    /// The attempt's key does not open them.
+    Unreadable,
+}
+
+/// The names of the attempts of everybody with an approved registration after one facemap, up to another. Names that
+/// cannot be opened do not hide the others.
 ///
 /// # Errors
-/// [`Error::Sealed`].
+/// [`Error::Sealed`] if the account's key cannot be opened.
 pub async fn names_between(
     conn: &mut Conn,
     scope: Scope,
@@ -280,20 +303,22 @@ pub async fn names_between(
     }
     let merchant_key = merchants::key(conn, scope.merchant_id).await?;
     let open = |(facemap_id, log_id, id, is_approved, wrapped, sealed, person_key): Row| {
-        let names = match sealed {
-            Some(sealed) => {
-                let keys = ((&facemap_id, &person_key[..]), (&id, &wrapped[..]));
-                let key = attempts::unwrap(&merchant_key, scope, keys.0, keys.1)?;
-                Some(attempts::open_names(&key, scope, &id, &sealed)?)
-            }
-            None => None,
+        let read = |sealed: &[u8]| {
+            let keys = ((&facemap_id, &person_key[..]), (&id, &wrapped[..]));
+            let key = attempts::unwrap(&merchant_key, scope, keys.0, keys.1)?;
+            attempts::open_names(&key, scope, &id, sealed)
         };
-        Ok(AttemptNames {
+        let names = match sealed.as_deref().map(read) {
+            None => StoredNames::InRecord,
+            Some(Ok(text)) => StoredNames::Text(text),
+            Some(Err(_)) => StoredNames::Unreadable,
+        };
+        AttemptNames {
             facemap_id,
             log_id,
             is_approved,
             names,
-        })
+        }
     };
-    rows.into_iter().map(open).collect()
+    Ok(rows.into_iter().map(open).collect())
 }

@@ -232,6 +232,7 @@ impl Person<'_> {
             .post("/portal/applicants/1/notes", &[("note", NOTE)])
             .await;
         noted.redirect();
+        self.be_listed().await;
         self.server
             .bonafide(&["review", "reopen", "1", "--reason", REASON]);
         let found = self
@@ -250,6 +251,19 @@ impl Person<'_> {
         // applicant.
         wait_until(async || self.server.count(CALLS).await >= 8, "the API log").await;
         facemap
+    }
+
+    /// A list names the approved person in another spelling, which opens an alert.
+    async fn be_listed(&self) {
+        let file = self.server.dir.path().join("later.ftm.json");
+        let entity = json!({"id": "later", "schema": "Person", "properties": {"name": ["Noemi Quilfeather"], "topics": ["sanction"]}});
+        std::fs::write(&file, entity.to_string()).unwrap();
+        self.server.bonafide(&["lists", "import", file.to_str().unwrap()]);
+        wait_until(
+            async || self.server.count("select count(*) from alerts").await > 0,
+            "an alert",
+        )
+        .await;
     }
 
     async fn reader(&self) -> Reader {

@@ -160,7 +160,7 @@ impl Search {
         };
         let mut screened = Vec::new();
         for name in names {
-            // A name without a letter finds nothing; the attempt was screened under it all the same.
+            // The attempt was screened under it, so it can be searched.
             let result = self
                 .screener
                 .screen(&query(name), &options)

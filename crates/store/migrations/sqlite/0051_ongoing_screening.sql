@@ -3,7 +3,7 @@
 -- Ongoing screening: everybody who is approved is looked at again when a list changes.
 
 -- Whether only the accounts that chose the list are screened against it.
-alter table list_set_members add column needs_choice integer not null default 0;
+alter table list_set_members add column needs_choice integer not null default false;
 
 -- The names under which the attempt was screened, sealed by its key. Attempts of earlier versions have them in their
 -- detail alone.

@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::sql::execute;
-use crate::{Error, Scope, Tx, attempts, faces, outbox, people, registrations, suppressions};
+use crate::{Error, Scope, Tx, attempts, faces, outbox, people, registrations, rescreenings, suppressions};
 
 /// Merges a provisional facemap into the person whose face was proven. Registrations, attempts, suppressions,
 /// webhook events, names and aliases move, their keys are wrapped again, and the old id becomes an alias. No
@@ -90,5 +90,7 @@ async fn move_all(tx: &mut Tx, scope: Scope, from_person: &people::Person, into:
         into,
         from_person.created_at
     )?;
-    people::delete(tx, scope, from).await
+    people::delete(tx, scope, from).await?;
+    // A run that has passed one of them, and not the other, would not meet the other's names.
+    rescreenings::request(tx, scope, into).await
 }

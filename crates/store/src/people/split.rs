@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use crate::sql::execute;
-use crate::{Error, Scope, Tx, attempts, faces, outbox, people, registrations};
+use crate::{Error, Scope, Tx, attempts, faces, outbox, people, registrations, rescreenings};
 
 /// A face with its model's version.
 pub type StoredFace = (String, Vec<u8>);
@@ -57,5 +57,7 @@ pub async fn split(tx: &mut Tx, scope: Scope, from: Uuid, leaves: &Departure) ->
     for (person, words) in [(from, &leaves.staying_words), (new, &leaves.leaving_words)] {
         people::index_name(tx, scope, person, words.iter().map(String::as_str)).await?;
     }
+    // A run may have passed the new facemap already.
+    rescreenings::request(tx, scope, new).await?;
     Ok(new)
 }

@@ -165,11 +165,12 @@ pub(crate) async fn a_changed_list_set_is_not_believed(bench: Bench) {
     for changed in [
         "delete from list_set_members where name = 'un'",
         "delete from list_set_members",
-        "insert into list_set_members select 'eu', version, digest, entities from list_set_members where name = 'un'",
+        "insert into list_set_members select 'eu', version, digest, entities, needs_choice from list_set_members where name = 'un'",
         "update list_set_members set digest = substr(digest, 1, 31)",
         "update list_set_members set digest = (select digest from list_set_members where name = 'ofac')",
         "update list_set_members set version = version || '0'",
         "update list_set_members set entities = entities + 1",
+        "update list_set_members set needs_choice = not needs_choice where name = 'un'",
         "update list_sets set revision = revision + 1",
         "update list_sets set mac = substr(mac, 1, 5)",
         "delete from list_sets",

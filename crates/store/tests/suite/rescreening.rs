@@ -5,7 +5,7 @@ use std::time::Duration;
 use reference::status::{AttemptStatus, Decision};
 use store::alerts::{self, AlertFilter, AlertState, NewAlert};
 use store::attempts;
-use store::rescreenings::{self, ListDigests, Rescreening, Step};
+use store::rescreenings::{self, ListDigests, Rescreening, Step, StoredNames};
 use store::{Error, Scope};
 use uuid::Uuid;
 
@@ -193,13 +193,15 @@ pub(crate) async fn names_are_read_of_approved_people_alone(bench: Bench) {
             found.len(),
             found[0].log_id,
             found[0].is_approved,
-            found[0].names.as_deref()
+            &found[0].names
         ),
-        (1, log_id, true, Some("{\"names\":[1]}"))
+        (1, log_id, true, &StoredNames::Text("{\"names\":[1]}".into()))
     );
     // An attempt of an earlier version has no names beside its record.
     bench.sql("update attempts set names_sealed = null").await;
-    assert_eq!(names().await[0].names, None);
+    assert_eq!(names().await[0].names, StoredNames::InRecord);
+    bench.sql("update attempts set names_sealed = wrapped_key").await;
+    assert_eq!(names().await[0].names, StoredNames::Unreadable);
     // A request is answered once, and goes with its person.
     let ask = async || {
         store::transaction!(bench.db, |tx| -> Result<(), Error> {
@@ -219,6 +221,24 @@ pub(crate) async fn names_are_read_of_approved_people_alone(bench: Bench) {
     });
     assert_eq!(taken.unwrap(), (true, false));
     ask().await;
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        rescreenings::postpone(tx, scope, own.facemap_id, 60_000).await
+    })
+    .unwrap();
+    assert!(
+        rescreenings::requested(&mut bench.read().await, 10)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    bench.pass(Duration::from_secs(61));
+    assert_eq!(
+        rescreenings::requested(&mut bench.read().await, 10)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
     store::transaction!(bench.db, |tx| -> Result<Vec<Uuid>, Error> {
         store::people::erase(tx, scope, own.facemap_id).await
     })
