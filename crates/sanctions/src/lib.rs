@@ -31,5 +31,5 @@ pub use entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Proper
 pub use import::{Guards, ImportError, ImportReport, List, ListFormat, Source};
 pub use query::{Query, QueryError, QueryIdentifier};
 pub use score::{DEFAULT_THRESHOLD, Explanation, PairScore, TokenMatch, score_pair};
-pub use screener::{Hit, ListedWallet, ScreenOptions, ScreenResult, Screener, Total};
+pub use screener::{Hit, ListedWallet, ScreenOptions, ScreenResult, Screener, Total, WordMemory};
 pub use store::{ListStatus, ListStore, ScreenError, StoreError};

@@ -24,7 +24,7 @@ pub(crate) enum TokenKind {
 }
 
 /// The part of a person's name that a token belongs to, if known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NamePart {
     Unknown,
     Given,

@@ -6,6 +6,8 @@
 //! limit their number. The index is immutable; a new version of a list needs a new [`Screener`].
 
 mod bounds;
+mod lookup;
+mod memory;
 #[cfg(test)]
 mod parts_tests;
 mod result;
@@ -17,18 +19,16 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::bounds::{best_possible_score, indexed_places};
+pub use self::memory::WordMemory;
 pub use self::result::{Hit, ScreenOptions, ScreenResult, Total};
-use self::spelling::{
-    allows_one_difference, respelled, with_exchanged_neighbours, with_wildcard, without_one_consonant,
-};
+use self::spelling::{allows_one_difference, with_wildcard, without_one_consonant};
 use crate::compare;
-use crate::entity::{Entity, Schema, is_sanctioned, push_unique};
+use crate::entity::{Entity, Schema, is_sanctioned};
 use crate::import::List;
 use crate::name::{Name, Token, TokenKind};
 use crate::query::{Query, QueryError};
-use crate::score::{self, BestName, MAX_QUALIFIER_GAIN};
+use crate::score::{self, BestName, MAX_QUALIFIER_GAIN, PairScore};
 use crate::subject::{Subject, sorted_words};
-use crate::tables;
 use crate::text::{self, Script};
 
 /// A listed entity in the index.
@@ -94,16 +94,11 @@ pub struct ListedWallet<'a> {
     pub datasets: &'a [String],
 }
 
-/// A part of the query's name to look up, and a bit set of the tokens that it covers.
-struct LookupUnit {
-    token: Token,
-    covers: u64,
-    /// The token's position, if the unit is exactly that token.
-    place: Option<usize>,
-}
-
 /// The best pair of names, after the index of the query's reading that it belongs to.
 type ReadName = (usize, BestName);
+
+/// A score, the listed entity, and their best pair of names.
+type ScoredCandidate = (f64, u32, Option<ReadName>);
 
 /// Listed entities to score, with their best pair of names.
 type Candidates = BTreeMap<u32, Option<ReadName>>;
@@ -116,8 +111,9 @@ impl Screener {
         for list in lists {
             for mut entity in list.entities {
                 // A caller can also select a list of many sources (an OpenSanctions collection) by its own
-                // name.
-                push_unique(&mut entity.datasets, &list.name);
+                // name. That name is the last one: it states the list with the entry.
+                entity.datasets.retain(|dataset| *dataset != list.name);
+                entity.datasets.push(list.name.clone());
                 screener.add(entity, &mut word_ids);
             }
             screener.lists.insert(list.name, list.version);
@@ -242,8 +238,33 @@ impl Screener {
     /// Screens one query. The same query and lists always give the same result.
     pub fn screen(&self, query: &Query, options: &ScreenOptions) -> Result<ScreenResult, QueryError> {
         let entity = query.to_entity()?;
-        let query_params = query.flattened(&entity);
-        let subjects = readings(&entity);
+        let (subjects, candidates) = self.candidate_pairs(&entity, options, None);
+        let hits = self.hits(&subjects, candidates, options);
+        Ok(self.result(query, &entity, &subjects, hits, options))
+    }
+
+    /// [`Screener::screen`] of one of many queries, faster: `memory` belongs to this index. `None`: nothing was found.
+    pub fn screen_one_of_many(
+        &self,
+        query: &Query,
+        options: &ScreenOptions,
+        memory: &mut WordMemory,
+    ) -> Result<Option<ScreenResult>, QueryError> {
+        let entity = query.to_entity()?;
+        let (subjects, candidates) = self.candidate_pairs(&entity, options, Some(memory));
+        let hits = self.hits(&subjects, candidates, options);
+        let found = !hits.is_empty();
+        Ok(found.then(|| self.result(query, &entity, &subjects, hits, options)))
+    }
+
+    /// The readings of an entity, and the listed entities to score.
+    fn candidate_pairs(
+        &self,
+        entity: &Entity,
+        options: &ScreenOptions,
+        mut memory: Option<&mut WordMemory>,
+    ) -> (Vec<Subject>, Candidates) {
+        let subjects = readings(entity);
         // The best pair of names for each candidate entity.
         let mut candidates: Candidates = BTreeMap::new();
         for (reading, subject) in subjects.iter().enumerate() {
@@ -255,7 +276,7 @@ impl Screener {
                 };
             for (at, name) in subject.names.iter().enumerate() {
                 let mut memo = SimilarityCache(vec![FxHashMap::default(); name.tokens.len()]);
-                for name_id in self.candidates(name, least, &mut memo) {
+                for name_id in self.candidates(name, least, &mut memo, memory.as_deref_mut()) {
                     let ListedName {
                         entity: listed,
                         place,
@@ -299,51 +320,61 @@ impl Screener {
                 }
             }
         }
-        Ok(self.build_result(&subjects, candidates, options, query_params))
+        (subjects, candidates)
     }
 
-    fn build_result(
+    fn score(&self, subjects: &[Subject], (id, best): (u32, &Option<ReadName>), explain: bool) -> PairScore {
+        let other = &self.listed[id as usize].subject;
+        match best {
+            Some((reading, best)) => score::score_subjects(&subjects[*reading], other, Some(best), explain),
+            None => score::score_subjects(&subjects[0], other, None, explain),
+        }
+    }
+
+    /// The hits in their order.
+    fn hits(
         &self,
         subjects: &[Subject],
         candidates: Candidates,
         options: &ScreenOptions,
-        query_params: BTreeMap<String, String>,
-    ) -> ScreenResult {
-        let score = |id: u32, best: &Option<ReadName>, explain: bool| {
-            let other = &self.listed[id as usize].subject;
-            match best {
-                Some((reading, best)) => {
-                    score::score_subjects(&subjects[*reading], other, Some(best), explain)
-                }
-                None => score::score_subjects(&subjects[0], other, None, explain),
-            }
-        };
+    ) -> Vec<ScoredCandidate> {
         let wanted = |id: u32| {
             let datasets = &self.listed[id as usize].datasets;
             options.datasets.is_empty() || options.datasets.iter().any(|d| datasets.contains(d))
         };
-        let mut hits: Vec<(f64, u32, Option<ReadName>)> = candidates
+        let mut hits: Vec<ScoredCandidate> = candidates
             .into_iter()
             .filter(|(id, _)| wanted(*id))
-            .map(|(id, best)| (score(id, &best, false).score, id, best))
+            .map(|(id, best)| (self.score(subjects, (id, &best), false).score, id, best))
             .filter(|(score, _, _)| *score >= options.threshold)
             .collect();
         // The limit never cuts a match in favour of a politically exposed person.
         hits.sort_by(|a, b| {
-            let listed = |hit: &(f64, u32, _)| &self.listed[hit.1 as usize];
+            let listed = |hit: &ScoredCandidate| &self.listed[hit.1 as usize];
             is_sanctioned(&listed(b).topics)
                 .cmp(&is_sanctioned(&listed(a).topics))
                 .then_with(|| b.0.total_cmp(&a.0))
                 .then_with(|| listed(a).id.cmp(&listed(b).id))
                 .then(a.1.cmp(&b.1))
         });
+        hits
+    }
+
+    fn result(
+        &self,
+        query: &Query,
+        entity: &Entity,
+        subjects: &[Subject],
+        mut hits: Vec<ScoredCandidate>,
+        options: &ScreenOptions,
+    ) -> ScreenResult {
         let total = Total {
             value: hits.len(),
             relation: "eq",
         };
         hits.truncate(options.limit);
         let results = hits.into_iter().map(|(_, id, best)| {
-            let scored = score(id, &best, true);
+            let scored = self.score(subjects, (id, &best), true);
             let listed = &self.listed[id as usize];
             Hit {
                 id: listed.id.clone(),
@@ -364,7 +395,7 @@ impl Screener {
             results: results.collect(),
             total,
             lists: self.lists.clone(),
-            query_params,
+            query_params: query.flattened(entity),
         }
     }
 
@@ -389,11 +420,26 @@ impl Screener {
     }
 
     /// The names that may score at least `least` against this one.
-    fn candidates(&self, name: &Name, least: f32, memo: &mut SimilarityCache) -> Vec<u32> {
+    fn candidates(
+        &self,
+        name: &Name,
+        least: f32,
+        memo: &mut SimilarityCache,
+        mut memory: Option<&mut WordMemory>,
+    ) -> Vec<u32> {
         let mut covered: FxHashMap<u32, u64> = FxHashMap::default();
         for unit in self.units(name) {
             let known = unit.place.map(|at| &mut memo.0[at]);
-            for word in self.similar_words(&unit.token, name.person, known) {
+            let similar = match (memory.as_deref_mut(), known) {
+                // Joined words are seldom the same twice.
+                (Some(memory), Some(known)) => {
+                    memory.similar_words(&unit.token, name.person, known, |known| {
+                        self.similar_words(&unit.token, name.person, Some(known))
+                    })
+                }
+                (_, known) => self.similar_words(&unit.token, name.person, known),
+            };
+            for word in similar {
                 for id in &self.words[word as usize].names {
                     *covered.entry(*id).or_default() |= unit.covers;
                 }
@@ -423,133 +469,6 @@ impl Screener {
             if !name.acronym.is_empty() {
                 let words = self.by_text.get(&name.acronym).into_iter().flatten();
                 found.extend(words.flat_map(|w| &self.words[*w as usize].names));
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
-    /// The units to look up for a name: its words, neighbouring words joined, and words split into two known
-    /// words.
-    fn units(&self, name: &Name) -> Vec<LookupUnit> {
-        let mut units: Vec<LookupUnit> = Vec::new();
-        let places: Vec<usize> = indexed_places(name);
-        for at in &places {
-            let token = &name.tokens[*at];
-            units.push(LookupUnit {
-                token: token.clone(),
-                covers: 1 << at,
-                place: Some(*at),
-            });
-            if token.original.is_empty() {
-                self.split(token, 1 << at, &mut units);
-            } else {
-                // A Han or Hangul name without spaces begins with the family name, so all other characters
-                // are the given name.
-                let rest: String = token.original.chars().skip(1).collect();
-                for word in text::words(&rest) {
-                    let sound = text::sound(&word.text);
-                    let given = respelled(token, &word.text, sound);
-                    let whole = respelled(token, &token.text, token.sound.to_string());
-                    units.extend([
-                        LookupUnit {
-                            token: given,
-                            covers: 1 << at,
-                            place: None,
-                        },
-                        LookupUnit {
-                            token: whole,
-                            covers: 1 << at,
-                            place: None,
-                        },
-                    ]);
-                }
-            }
-        }
-        for len in 2..=4 {
-            for span in (0..name.tokens.len().saturating_sub(len - 1)).map(|i| i..i + len) {
-                let tokens = &name.tokens[span.clone()];
-                if tokens.iter().any(|t| {
-                    !matches!(t.kind, TokenKind::Word | TokenKind::Particle) || !t.original.is_empty()
-                }) {
-                    continue;
-                }
-                let text: String = tokens.iter().map(|t| &*t.text).collect();
-                if (4..=40).contains(&text.len()) {
-                    let sound: String = tokens.iter().map(|t| &*t.sound).collect();
-                    let token = Token {
-                        kind: TokenKind::Word,
-                        ..respelled(&tokens[0], &text, sound)
-                    };
-                    units.push(LookupUnit {
-                        token,
-                        covers: span.fold(0, |bits, i| bits | 1 << i),
-                        place: None,
-                    });
-                }
-            }
-        }
-        units
-    }
-
-    /// Whether the lists contain a word.
-    fn knows(&self, word: &str) -> bool {
-        let of_whole = || {
-            self.whole
-                .as_ref()
-                .is_some_and(|whole| whole.by_text.contains_key(word))
-        };
-        self.by_text.contains_key(word) || of_whole()
-    }
-
-    fn split(&self, token: &Token, covers: u64, units: &mut Vec<LookupUnit>) {
-        for at in 2..token.text.len().saturating_sub(1) {
-            let (a, b) = token.text.split_at(at);
-            if a.len().max(b.len()) >= 4 && self.knows(a) && self.knows(b) {
-                for half in [a, b] {
-                    let token = respelled(token, half, text::sound(half));
-                    units.push(LookupUnit {
-                        token,
-                        covers,
-                        place: None,
-                    });
-                }
-            }
-        }
-    }
-
-    /// The dictionary words with any similarity to this one.
-    fn similar_words<'a>(
-        &'a self,
-        token: &Token,
-        person: bool,
-        known: Option<&mut FxHashMap<u32, f32>>,
-    ) -> Vec<u32> {
-        let mut unused = FxHashMap::default();
-        let known = known.unwrap_or(&mut unused);
-        let mut found: Vec<u32> = self.by_text.get(&token.text).cloned().unwrap_or_default();
-        if token.kind == TokenKind::Word {
-            let skeleton = text::skeleton(&token.sound);
-            let mut keys: Vec<&'a [u32]> = Vec::new();
-            let mut put = |words: Option<&'a Vec<u32>>| keys.extend(words.map(Vec::as_slice));
-            put(self.by_skeleton.get(&*skeleton));
-            if allows_one_difference(token, &skeleton) {
-                // Keys for a consonant that only the query has, for two exchanged consonants, for a consonant
-                // that only the listed word has, and for a replaced consonant.
-                let near = without_one_consonant(&skeleton).chain(with_exchanged_neighbours(&skeleton));
-                near.for_each(|key| put(self.by_skeleton.get(&*key)));
-                put(self.by_pattern.get(&*skeleton));
-                with_wildcard(&skeleton).for_each(|key| put(self.by_pattern.get(&*key)));
-            }
-            let near = keys.into_iter().flatten();
-            found.extend(near.filter(|w| {
-                let compute = || compare::token_similarity(token, &self.words[**w as usize].token, person);
-                *known.entry(**w).or_insert_with(compute) > 0.0
-            }));
-            if person {
-                let variants = tables::given_name_variants(&token.text);
-                found.extend(variants.iter().filter_map(|v| self.by_text.get(*v)).flatten());
             }
         }
         found.sort_unstable();

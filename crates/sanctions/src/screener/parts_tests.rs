@@ -67,6 +67,7 @@ proptest! {
         let whole = Arc::new(Screener::new([list(all)]));
         let parts = Screener::of_parts(Arc::clone(&whole), [list(part)]);
         let options = ScreenOptions { threshold: 0.5, limit: usize::MAX, ..ScreenOptions::default() };
+        let mut memory = WordMemory::default();
         for name in queries {
             let query = Query { schema: Some("Person".into()), name: Some(name), ..Query::default() };
             let hits = |screener: &Screener| -> Vec<(String, f64)> {
@@ -76,6 +77,9 @@ proptest! {
             let mut expected = hits(&whole);
             expected.retain(|(id, _)| changed[id.parse::<usize>().unwrap()]);
             prop_assert_eq!(hits(&parts), expected);
+            let one = parts.screen(&query, &options).unwrap();
+            let of_many = parts.screen_one_of_many(&query, &options, &mut memory).unwrap();
+            prop_assert_eq!(of_many, (!one.results.is_empty()).then_some(one));
         }
     }
 }
