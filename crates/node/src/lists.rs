@@ -15,6 +15,7 @@ use sanctions::store::{Fingerprint, LoadExactlyError};
 use sanctions::{ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list};
 use store::Db;
 use store::list_sets::{self, ListSet};
+use store::rescreenings::ListDigests;
 
 use super::settings::MerchantSettings;
 use crate::config::DataConfig;
@@ -40,6 +41,15 @@ impl MerchantLists {
         }
     }
 
+    /// The lists that count, with the digests of their contents; none for a command without a database.
+    pub fn digests(&self) -> ListDigests {
+        let of_set = self.set.iter().flat_map(|set| &set.lists);
+        of_set
+            .filter(|(name, _)| self.names.contains(name))
+            .map(|(name, list)| (name.clone(), hex::encode(list.digest)))
+            .collect()
+    }
+
     /// The number of the installation's set, which grows with each change.
     pub fn revision(&self) -> Option<i64> {
         self.set.as_ref().map(|set| set.revision)
@@ -50,8 +60,8 @@ impl MerchantLists {
 pub struct Screened {
     /// One for each query.
     pub results: Vec<ScreenResult>,
-    /// [`MerchantLists::revision`] of the lists that were searched.
-    pub revision: Option<i64>,
+    /// [`MerchantLists::digests`] of the lists that were searched.
+    pub lists: ListDigests,
 }
 
 /// Why no sanctions list can be used.
@@ -415,7 +425,7 @@ impl Lists {
             .for_merchant(sandbox, settings)
             .map_err(|error| error.to_string())?;
         let mut options = lists.options(settings);
-        let revision = lists.revision();
+        let searched = lists.digests();
         let screener = lists.screener;
         let screen = |query: &Query, options: &ScreenOptions| {
             let mut result = screener
@@ -440,7 +450,10 @@ impl Lists {
                 .map(|query| screen(query, &options))
                 .collect::<Result<_, String>>()?;
         }
-        Ok(Screened { results, revision })
+        Ok(Screened {
+            results,
+            lists: searched,
+        })
     }
 
     /// Reloads the lists. Blocks.

@@ -38,7 +38,7 @@ struct Dashboard {
     pass_rate: String,
     waiting: i64,
     oldest: Option<i64>,
-    /// How many alerts are open; `None` if the reader may not see the queue.
+    /// How many alerts somebody must act on; `None` if the reader may not see the queue.
     open_alerts: Option<i64>,
     retrying: i64,
     given_up: i64,
@@ -67,7 +67,7 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
     let by_day = insight::by_day(&mut conn, scope, week).await?;
     let (waiting, oldest) = insight::pending_backlog(&mut conn, scope).await?;
     let open_alerts = match member.may(Action::ViewQueue) {
-        true => Some(alerts::count_open(&mut conn, scope).await?),
+        true => Some(alerts::count_waiting(&mut conn, scope).await?),
         false => None,
     };
     let (retrying, given_up) = insight::webhook_failures(&mut conn, scope, today - 6 * DAY_MS).await?;

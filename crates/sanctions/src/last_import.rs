@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::import::{Diff, ImportRefusal, ImportReport, Reject};
+use crate::import::{Diff, ImportRefusal, ImportReport, ListFormat, Reject};
 
 /// The report of a list's last import, activated or refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct LastImport {
     /// The time of the first of these imports (ms since 1970).
     #[serde(default)]
     pub unchanged_since: Option<i64>,
+    /// The format that was read; `None`: an earlier version wrote the report.
+    #[serde(default)]
+    pub format: Option<ListFormat>,
 }
 
 impl LastImport {
@@ -64,6 +67,7 @@ impl LastImport {
             refused: refusal.map(ImportRefusal::to_string),
             unchanged,
             unchanged_since,
+            format: Some(report.format),
         }
     }
 }

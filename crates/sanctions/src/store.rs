@@ -312,7 +312,8 @@ impl ListStore {
             if let Ok((replaced, _)) = read_header(&path)
                 && replaced.sha256 != digest
             {
-                self.kept.keep(&path, &safe_name(&list.name), &replaced.sha256)?;
+                // Without it a comparison searches the whole list. That is no reason to refuse a newer version.
+                let _ = self.kept.keep(&path, &safe_name(&list.name), &replaced.sha256);
             }
             fs::rename(&beside, &path)?;
             // The rename itself must survive a crash.

@@ -4,7 +4,7 @@
 
 use sanctions::changes::{ChangeKind, FieldChange};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use store::alerts::{self, Alert, AlertState};
 use store::attempts::{self, Attempt};
 use store::audit::{self, Entry};
@@ -18,6 +18,7 @@ use super::attempt_detail::{Detail, unreadable};
 use super::dispositions::MAX_REASON;
 use super::four_eyes::{self, Change};
 use super::suppressions::{self, REASONS, SetAsideOutcome};
+use super::watched;
 use crate::problem::{Kind, Problem};
 
 /// How long a claim lasts.
@@ -94,12 +95,12 @@ pub async fn decide(
             return Err(Problem::new(Kind::Conflict, text).named("claimed"));
         }
         let Conclusion::OtherPerson(why) = decision.conclusion else {
-            let state = AlertState::SamePerson;
-            alerts::decide(tx, scope, &attempt, (id, state), (actor, decision.reason)).await?;
-            note(tx, scope, actor, "alert.same_person", &alert, "{}").await?;
+            let how = (AlertState::SamePerson, decision.reason, actor);
+            record(tx, scope, (&alert, &attempt), how).await?;
+            note(tx, scope, (actor, "alert.same_person"), alert.id, json!({})).await?;
             return Ok(SetAsideOutcome::Done);
         };
-        let required = four_eyes::of_attempt(tx, scope, &attempt).await?;
+        let required = watched::four_eyes_of_person(tx, scope, &attempt).await?;
         if needs_second_person(Act::SetAside, required) {
             let caption = Finding::of(&alert)?.hit.caption;
             let subject = four_eyes::Subject {
@@ -164,15 +165,19 @@ async fn set_aside(
     actor: &str,
 ) -> Result<(), Problem> {
     let finding = Finding::of(alert)?;
-    let state = AlertState::OtherPerson;
-    alerts::decide(tx, scope, attempt, (alert.id, state), (actor, reason)).await?;
+    record(
+        tx,
+        scope,
+        (alert, attempt),
+        (AlertState::OtherPerson, reason, actor),
+    )
+    .await?;
     note(
         tx,
         scope,
-        actor,
-        "alert.other_person",
-        alert,
-        &json!({"reason": why}).to_string(),
+        (actor, "alert.other_person"),
+        alert.id,
+        json!({"reason": why}),
     )
     .await?;
     let proven = Detail::of(attempt)?.face_proven;
@@ -184,6 +189,18 @@ async fn set_aside(
         suppressions::insert(tx, scope, attempt, &finding.hit, why, people, actor).await?;
     }
     Ok(())
+}
+
+async fn record(
+    tx: &mut Tx,
+    scope: Scope,
+    (alert, attempt): (&Alert, &Attempt),
+    (state, reason, actor): (AlertState, &str, &str),
+) -> Result<(), Problem> {
+    match alerts::decide(tx, scope, attempt, (alert, state), (actor, reason)).await? {
+        true => Ok(()),
+        false => Err(changed()),
+    }
 }
 
 fn check(decision: &AlertDecision<'_>) -> Result<(), Problem> {
@@ -212,6 +229,11 @@ fn closed() -> Problem {
     Problem::new(Kind::Conflict, "This alert is closed").named("alert_closed")
 }
 
+fn changed() -> Problem {
+    let text = "This alert has changed since you opened it. Review it again";
+    Problem::new(Kind::Conflict, text).named("alert_changed")
+}
+
 /// An open alert and its attempt, locked until the transaction ends.
 async fn open_alert(
     tx: &mut Tx,
@@ -229,8 +251,7 @@ async fn open_alert(
         return Err(closed());
     }
     if seen.is_some_and(|seen| seen != alert.changed_at) {
-        let text = "This alert has changed since you opened it. Review it again";
-        return Err(Problem::new(Kind::Conflict, text).named("alert_changed"));
+        return Err(changed());
     }
     Ok((alert, attempt))
 }
@@ -258,8 +279,8 @@ pub async fn claim(
         };
         alerts::claim(tx, scope, id, from, 0).await?;
         alerts::claim(tx, scope, id, staff_id, until).await?;
-        let detail = json!({"from": super::actor::of_staff(from)}).to_string();
-        note(tx, scope, actor, "alert.taken_over", &alert, &detail).await?;
+        let detail = json!({"from": super::actor::of_staff(from)});
+        note(tx, scope, (actor, "alert.taken_over"), alert.id, detail).await?;
         Ok(true)
     })
 }
@@ -280,33 +301,41 @@ pub async fn release(db: &Db, scope: Scope, id: Uuid, staff_id: Uuid) -> Result<
 /// it is restored on the person's page.
 ///
 /// # Errors
-/// 404 for an unknown alert, a conflict if no reviewer decided on it.
+/// 404 for an unknown alert; a conflict if no reviewer decided on it, or if another alert of the same listing is open.
 pub async fn reopen(db: &Db, scope: Scope, id: Uuid, actor: &str) -> Result<(), Problem> {
     store::transaction!(db, |tx| -> Result<(), Problem> {
+        // No alert is opened for the person meanwhile.
+        store::faces::lock(tx, scope).await?;
         let alert = alerts::get(tx, scope, id).await?.ok_or_else(unknown)?;
+        let of_person = alerts::of_person(tx, scope, alert.facemap_id).await?;
+        if of_person.iter().any(|other| {
+            other.id != id && other.state == AlertState::Open && other.listing_ref == alert.listing_ref
+        }) {
+            let text = "Another alert about this listing and person is open. Decide on that one";
+            return Err(Problem::new(Kind::Conflict, text).named("alert_open_already"));
+        }
         if !alerts::reopen(tx, scope, id).await? {
             let text = "Only an alert that a reviewer decided on can be opened again";
             return Err(Problem::new(Kind::Conflict, text).named("alert_not_decided"));
         }
-        note(tx, scope, actor, "alert.reopened", &alert, "{}").await
+        note(tx, scope, (actor, "alert.reopened"), alert.id, json!({})).await
     })
 }
 
 /// An audit row. It contains neither list nor entry, because audit rows are never erased.
-async fn note(
+pub(crate) async fn note(
     tx: &mut Tx,
     scope: Scope,
-    actor: &str,
-    action: &str,
-    alert: &Alert,
-    detail: &str,
+    (actor, action): (&str, &str),
+    id: Uuid,
+    detail: Value,
 ) -> Result<(), Problem> {
-    let subject = alert.id.to_string();
+    let (subject, detail) = (id.to_string(), detail.to_string());
     let entry = Entry {
         actor,
         action,
         subject: &subject,
-        detail,
+        detail: &detail,
     };
     Ok(audit::write(tx, scope, &entry).await?)
 }

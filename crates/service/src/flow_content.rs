@@ -28,3 +28,8 @@ pub fn read(content: &FlowContent) -> Result<verification::flow::Flow, StoredFlo
         settings: &content.settings,
     })
 }
+
+/// Whether the people whom a Flow approved are screened again. A Flow that cannot be read does.
+pub(crate) fn watches_its_people(flow: &FlowContent) -> bool {
+    parse(flow).map_or(true, |flow| flow.settings.ongoing_screening)
+}

@@ -6,7 +6,7 @@ pub mod from_file;
 use serde_json::{Map, Value, json};
 use store::audit::{self, Entry};
 use store::flows::{self, Flow, FlowContent};
-use store::{Error, Scope, Tx};
+use store::{Error, Scope, Tx, rescreenings};
 use uuid::Uuid;
 use verification::flow_body::FlowChanges;
 use verification::four_eyes::{
@@ -17,6 +17,7 @@ use super::actor::By;
 use super::four_eyes::{self, Change, ChangedValue};
 use super::{App, merchants};
 use crate::caller::Caller;
+use crate::flow_content::watches_its_people;
 pub use crate::flow_content::{parse, read};
 use crate::problem::{Kind, Problem};
 
@@ -49,10 +50,7 @@ pub async fn update(
             .ok_or_else(not_found)?;
         let before: FlowContent = flow.into();
         let content = apply_changes(before.clone(), &changes)?;
-        let flow = flows::update(tx, caller.scope, id, &content)
-            .await
-            .map_err(refused)?
-            .ok_or_else(not_found)?;
+        let flow = write(tx, caller.scope, id, (&before, &content)).await?;
         // As the contract allows, an API key can weaken a Flow without a second person. The audit trail names
         // the members.
         let weaker = weakenings(&before, &content, app.config.retention_days)?;
@@ -350,6 +348,22 @@ fn detail(weaker: &[Weakening]) -> String {
     }
 }
 
+async fn write(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    (before, content): (&FlowContent, &FlowContent),
+) -> Result<Flow, Problem> {
+    if !watches_its_people(before) && watches_its_people(content) {
+        // Nobody looked at its people meanwhile.
+        rescreenings::forget(tx, scope).await?;
+    }
+    flows::update(tx, scope, id, content)
+        .await
+        .map_err(refused)?
+        .ok_or_else(not_found)
+}
+
 /// Writes a Flow's content, with an audit row. The caller has checked whether a second person is needed.
 pub(super) async fn replace_content(
     tx: &mut Tx,
@@ -358,10 +372,11 @@ pub(super) async fn replace_content(
     content: &FlowContent,
     actor: &str,
 ) -> Result<Flow, Problem> {
-    let flow = flows::update(tx, scope, id, content)
-        .await
-        .map_err(refused)?
-        .ok_or_else(not_found)?;
+    let before = flows::get_for_update(tx, scope, id)
+        .await?
+        .ok_or_else(not_found)?
+        .into();
+    let flow = write(tx, scope, id, (&before, content)).await?;
     let entry = Entry {
         actor,
         action: "flow.updated",

@@ -66,6 +66,7 @@ pub mod stored_hits;
 pub mod subject_access;
 pub mod suppressions;
 pub mod verify;
+mod watched;
 pub mod webhooks;
 
 // Parts of the node that callers of use cases need.

@@ -15,7 +15,7 @@ use store::{Db, Error, Tx, audit, operator_audit};
 pub struct NoDigest(String);
 
 /// The version that a list's file states.
-fn version_of(list: &ListStatus) -> Result<ListVersion, NoDigest> {
+fn version_of(list: &ListStatus, format: Option<ListFormat>) -> Result<ListVersion, NoDigest> {
     let digest = hex::decode(&list.digest)
         .ok()
         .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok())
@@ -24,16 +24,22 @@ fn version_of(list: &ListStatus) -> Result<ListVersion, NoDigest> {
         version: list.version.clone(),
         digest,
         entities: i64::try_from(list.entities).unwrap_or(i64::MAX),
-        needs_choice: false,
+        // Only lists that were imported before sets existed are without a report.
+        needs_choice: format.is_some_and(ListFormat::needs_choice),
     })
 }
 
 /// The versions of the folder's lists, by name.
 fn of_folder(store: &ListStore) -> anyhow::Result<BTreeMap<String, ListVersion>> {
     let lists = store.status()?;
+    let reports = store.last_imports()?;
+    let format = |name: &str| {
+        let last = reports.iter().find(|last| last.list == name);
+        last.and_then(|last| last.format)
+    };
     lists
         .iter()
-        .map(|list| Ok((list.list.clone(), version_of(list)?)))
+        .map(|list| Ok((list.list.clone(), version_of(list, format(&list.list))?)))
         .collect()
 }
 
@@ -146,6 +152,7 @@ async fn record(tx: &mut Tx, actor: &str, action: &str, name: &str, list: &ListV
         "version": list.version,
         "digest": hex::encode(list.digest),
         "entities": list.entities,
+        "needsChoice": list.needs_choice,
     });
     let entry = audit::Entry {
         actor,

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use sanctions::Query;
 use store::attempts::{self, Attempt};
+use store::rescreenings::{self, ListDigests};
 use store::{Conn, Scope, Tx, people};
 use uuid::Uuid;
 use verification::dates;
@@ -39,13 +40,13 @@ fn screen(
     names: &[ScreenedName],
     sandbox: bool,
     settings: &MerchantSettings,
-) -> Result<(Screening, Option<i64>), Problem> {
+) -> Result<(Screening, ListDigests), Problem> {
     let queries: Vec<Query> = names.iter().map(query).collect();
     let searched = lists
         .screen_all(&queries, sandbox, settings)
         .map_err(unavailable)?;
     let screened = searched.results.into_iter().map(screening_hits::screening);
-    Ok((combine(names.iter().zip(screened), MAX_HITS), searched.revision))
+    Ok((combine(names.iter().zip(screened), MAX_HITS), searched.lists))
 }
 
 /// The search for a name.
@@ -68,8 +69,8 @@ pub(crate) fn query(name: &ScreenedName) -> Query {
 pub struct ScreenedNames {
     names: Vec<ScreenedName>,
     screening: Screening,
-    /// The revision of the installation's lists that were searched.
-    revision: Option<i64>,
+    /// The lists that were searched.
+    lists: ListDigests,
 }
 
 impl ScreenedNames {
@@ -83,11 +84,11 @@ impl ScreenedNames {
         sandbox: bool,
         settings: &MerchantSettings,
     ) -> Result<Self, Problem> {
-        let (screening, revision) = screen(lists, &names, sandbox, settings)?;
+        let (screening, lists) = screen(lists, &names, sandbox, settings)?;
         Ok(Self {
             names,
             screening,
-            revision,
+            lists,
         })
     }
 
@@ -114,13 +115,20 @@ impl ScreenedNames {
         &self.screening
     }
 
-    /// Whether the installation uses other lists now than those that were searched.
+    /// Whether the account's people were looked at last, or are being looked at, against other lists than those that
+    /// were searched. Call it in the account's serial step: a run that begins afterwards looks at this person itself.
     ///
     /// # Errors
-    /// When the lists in use cannot be read.
-    pub async fn is_outdated(&self, tx: &mut Tx) -> Result<bool, Problem> {
-        let set = store::list_sets::current(tx).await?;
-        Ok(set.map(|set| set.revision) != self.revision)
+    /// When the database fails.
+    pub async fn is_outdated(&self, tx: &mut Tx, scope: Scope) -> Result<bool, Problem> {
+        match rescreenings::get(tx, scope).await {
+            Ok(state) => {
+                Ok(state.is_some_and(|state| self.lists != *state.target.as_ref().unwrap_or(&state.done)))
+            }
+            // Not knowing what the run covers must not prevent a verification.
+            Err(store::Error::Unreadable(_)) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The names, the submitted one first.

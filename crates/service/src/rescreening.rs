@@ -2,11 +2,13 @@
 //! (`docs/decisions/0057-ongoing-screening.md`). [`search`] finds what changed and whom it resembles, and [`findings`]
 //! turns hits into alerts. Nobody's status changes here.
 //!
-//! One worker at a time looks at an account's people, in the order of their facemaps. What it finds about a page of
-//! people is recorded in one transaction with the place where the next page begins, so any node continues after it, and
-//! nothing is lost or announced twice.
+//! One worker at a time looks at an account's people, in the order of their facemaps. What it finds is recorded in one
+//! transaction with the place where it continues, so any node continues after it, and nothing is lost or announced
+//! twice. A person whose record cannot be read never holds up the others: it is asked for that person, and tried again.
 
 mod findings;
+mod names;
+mod requests;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,31 +17,30 @@ use std::time::Duration;
 
 use node::background::Job;
 use store::alerts::{self, Alert, AlertState};
-use store::rescreenings::{self, ListDigests, Rescreening, Step, StoredNames};
-use store::{Conn, Scope, attempts};
+use store::rescreenings::{self, ListDigests, Rescreening, Step};
+use store::{Scope, Tx};
 use uuid::Uuid;
 use verification::names::ScreenedName;
-use verification::rescreening::{AttemptNames, names_of_person};
 use verification::screening::ScreeningHit;
 use verification::suppression::score;
 
 use self::findings::Recorder;
-use self::search::Search;
+use self::names::Names;
+use self::search::{LastSearch, Search};
 use super::alerts::Finding;
-use super::attempt_detail::Detail;
 use super::lists::MerchantLists;
 use super::merchants::{self, MerchantSettings};
-use super::{App, Shared, cpu};
+use super::{Shared, cpu};
 use crate::problem::Problem;
 
-/// How many people one step looks at.
+/// How many people's names are read at once.
 const PEOPLE_AT_ONCE: i64 = 500;
-/// How many alerts one step closes, and how many requests a sweep answers.
+/// How many people with hits one transaction records. It holds the account's serial step.
+const FOUND_AT_ONCE: usize = 20;
+/// How many alerts are read at once.
 const ALERTS_AT_ONCE: i64 = 200;
-/// Other workers continue a run after this time without a step.
+/// Other workers continue a run after this time without a step or a sign of life.
 const LEASE: Duration = Duration::from_mins(5);
-/// When a person is tried again whose record cannot be read now.
-const AGAIN_AFTER_MS: i64 = 60_000;
 
 fn lease_ms() -> i64 {
     i64::try_from(LEASE.as_millis()).unwrap_or(i64::MAX)
@@ -71,22 +72,32 @@ pub async fn sweep(app: &Shared) -> Result<u64, Problem> {
     }
     let (states, accounts) = {
         let mut conn = app.db.read().await?;
-        let states: Vec<(Scope, Rescreening)> = rescreenings::list(&mut conn).await?;
+        let states = rescreenings::list(&mut conn).await?;
         (states, store::merchants::list(&mut conn).await?)
     };
+    let mut states: BTreeMap<(Uuid, bool), Result<Rescreening, store::Error>> = states
+        .into_iter()
+        .map(|(scope, state)| ((scope.merchant_id, scope.sandbox), state))
+        .collect();
+    let mut last_search = LastSearch::default();
     let mut looked = 0;
     let mut first_problem = None;
-    for account in accounts {
-        for sandbox in [false, true] {
+    // One mode after the other, because the accounts of a mode mostly use the same lists.
+    for sandbox in [false, true] {
+        for account in &accounts {
             let scope = Scope {
                 merchant_id: account.id,
                 sandbox,
             };
-            let state = states.iter().find(|(of, _)| *of == scope).map(|(_, state)| state);
-            let settings = merchants::settings(&account);
-            let done = match settings {
-                Ok(settings) => look_again(app, scope, settings, state).await,
-                Err(problem) => Err(problem),
+            let done = match (
+                merchants::settings(account),
+                states.remove(&(account.id, sandbox)).transpose(),
+            ) {
+                (Ok(settings), Ok(state)) => {
+                    look_again(app, scope, settings, state.as_ref(), &mut last_search).await
+                }
+                (Err(problem), _) => Err(problem),
+                (_, Err(error)) => Err(error.into()),
             };
             match done {
                 Ok(people) => looked += people,
@@ -94,20 +105,11 @@ pub async fn sweep(app: &Shared) -> Result<u64, Problem> {
             }
         }
     }
-    match answer_requests(app).await {
+    match requests::answer(app).await {
         Ok(people) => looked += people,
         Err(problem) => first_problem = first_problem.or(Some(problem)),
     }
     first_problem.map_or(Ok(looked), Err)
-}
-
-/// The lists that count for an account, with the digests of their contents.
-fn digests(lists: &MerchantLists) -> ListDigests {
-    let of_set = lists.set.iter().flat_map(|set| &set.lists);
-    of_set
-        .filter(|(name, _)| lists.names.contains(name))
-        .map(|(name, list)| (name.clone(), hex::encode(list.digest)))
-        .collect()
 }
 
 /// Looks at an account's people, if its lists changed and nobody else does it.
@@ -116,12 +118,13 @@ async fn look_again(
     scope: Scope,
     settings: MerchantSettings,
     state: Option<&Rescreening>,
+    last_search: &mut LastSearch,
 ) -> Result<u64, Problem> {
     // An account without lists verifies nobody either.
     let Ok(lists) = app.lists.for_merchant(scope.sandbox, &settings) else {
         return Ok(0);
     };
-    let target = digests(&lists);
+    let target = lists.digests();
     if state.is_some_and(|state| state.target.is_none() && state.done == target) {
         return Ok(0);
     }
@@ -139,7 +142,7 @@ async fn look_again(
         lists: Arc::new(lists),
         lease,
     };
-    let looked = run.finish(state, target).await;
+    let looked = run.finish_alive(state, target, last_search).await;
     if looked.is_err() {
         // Another worker, or this one, continues at once.
         store::transaction!(app.db, |tx| -> Result<(), store::Error> {
@@ -160,14 +163,12 @@ struct Run<'a> {
 
 /// A page of people who were looked at.
 struct Page {
-    /// Those with hits.
+    /// All of them, in order.
+    people: Vec<Uuid>,
+    /// Those with hits, in order.
     found: Vec<(Uuid, Vec<ScreeningHit>)>,
-    /// Those whose names cannot be read now. They are asked for, so that they do not hold up the others.
-    unreadable: BTreeSet<Uuid>,
-    /// The last of all.
-    last: Uuid,
-    /// How many there are.
-    people: usize,
+    /// Those who cannot be looked at now.
+    failed: BTreeSet<Uuid>,
 }
 
 /// Another worker has the run.
@@ -176,51 +177,90 @@ fn lost() -> Problem {
 }
 
 impl Run<'_> {
-    async fn finish(&self, state: Rescreening, target: ListDigests) -> Result<u64, Problem> {
-        let (lists, list_store) = (Arc::clone(&self.lists), self.app.lists.store().clone());
-        let done = state.done.clone();
-        let search = cpu::blocking(move || Ok(Search::new(&lists, &list_store, &done, &target))).await??;
-        let search = Arc::new(search);
-        let mut looked = 0;
-        let mut after = state.after;
-        while !search.finds_nothing() {
-            let (people, names) = {
-                let mut conn = self.app.db.read().await?;
-                let people =
-                    rescreenings::approved_people(&mut conn, self.scope, after, PEOPLE_AT_ONCE).await?;
-                let Some(last) = people.last() else { break };
-                let names = names_between(&mut conn, self.scope, after, *last).await?;
-                (people.clone(), names)
-            };
-            let last = people.last().copied().unwrap_or(after);
-            let Names {
-                people: names,
-                unreadable,
-            } = names;
-            let found = self.search(&search, names).await?;
-            let page = Page {
-                found,
-                unreadable,
-                last,
-                people: people.len(),
-            };
-            self.record(&search, &page).await?;
-            metrics::counter!("bonafide_rescreened_people_total").increment(people.len() as u64);
-            looked += people.len() as u64;
-            after = last;
+    /// [`Run::finish`], with signs of life, so that no other worker takes the run while a step takes long.
+    async fn finish_alive(
+        &self,
+        state: Rescreening,
+        target: ListDigests,
+        last_search: &mut LastSearch,
+    ) -> Result<u64, Problem> {
+        let stay_alive = async {
+            loop {
+                tokio::time::sleep(LEASE / 5).await;
+                let extended = store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
+                    self.keep_lease(tx).await
+                });
+                if let Err(problem) = extended {
+                    return problem;
+                }
+            }
+        };
+        tokio::select! {
+            looked = self.finish(state, target, last_search) => looked,
+            problem = stay_alive => Err(problem),
         }
-        self.close_alerts(&search).await?;
+    }
+
+    async fn finish(
+        &self,
+        state: Rescreening,
+        target: ListDigests,
+        last_search: &mut LastSearch,
+    ) -> Result<u64, Problem> {
+        let mut looked = 0;
+        if self.has_something_to_do(state.after).await? {
+            let search = last_search
+                .get(&self.lists, self.app.lists.store(), &state.done, &target)
+                .await?;
+            looked = self.look_at_everybody(&search, state.after).await?;
+            self.close_alerts(&search).await?;
+        }
         let ended = store::transaction!(self.app.db, |tx| -> Result<bool, store::Error> {
             rescreenings::finish(tx, self.scope, self.lease).await
         })?;
         if ended { Ok(looked) } else { Err(lost()) }
     }
 
-    /// The hits of each person who has any. Blocks a worker thread, not the server.
+    /// Whether there is anybody to look at, or an open alert.
+    async fn has_something_to_do(&self, after: Uuid) -> Result<bool, Problem> {
+        let mut conn = self.app.db.read().await?;
+        let people = rescreenings::approved_people(&mut conn, self.scope, after, 1).await?;
+        Ok(!people.is_empty() || !alerts::lists_with_open(&mut conn, self.scope).await?.is_empty())
+    }
+
+    async fn look_at_everybody(&self, search: &Arc<Search>, mut after: Uuid) -> Result<u64, Problem> {
+        let mut looked = 0;
+        while !search.finds_nothing() {
+            let (people, mut names) = {
+                let mut conn = self.app.db.read().await?;
+                let people =
+                    rescreenings::approved_people(&mut conn, self.scope, after, PEOPLE_AT_ONCE).await?;
+                let Some(last) = people.last() else { break };
+                let names = Names::between(&mut conn, self.scope, after, *last).await?;
+                (people, names)
+            };
+            names.remember(&self.app.db, self.scope).await?;
+            let mut failed = std::mem::take(&mut names.unreadable);
+            let found = self.search(search, names.people, &mut failed).await?;
+            let page = Page {
+                people,
+                found,
+                failed,
+            };
+            after = self.record(search, &page, after).await?;
+            metrics::counter!("bonafide_rescreened_people_total").increment(page.people.len() as u64);
+            looked += page.people.len() as u64;
+        }
+        Ok(looked)
+    }
+
+    /// The hits of each person who has any. People whose names cannot be searched are added to `failed`. Blocks a worker
+    /// thread, not the server.
     async fn search(
         &self,
         search: &Arc<Search>,
         people: BTreeMap<Uuid, Vec<ScreenedName>>,
+        failed: &mut BTreeSet<Uuid>,
     ) -> Result<Vec<(Uuid, Vec<ScreeningHit>)>, Problem> {
         let (search, lists, settings) = (
             Arc::clone(search),
@@ -229,39 +269,116 @@ impl Run<'_> {
         );
         let search_all = move || {
             let options = lists.options(&settings);
+            let mut memory = search.memory();
             let mut found = Vec::new();
+            let mut refused = Vec::new();
             for (person, names) in people {
-                let hits = search.hits(&names, &options)?;
-                if !hits.is_empty() {
-                    found.push((person, hits));
+                match search.hits(&names, &options, &mut memory) {
+                    Ok(hits) if hits.is_empty() => {}
+                    Ok(hits) => found.push((person, hits)),
+                    Err(problem) => {
+                        tracing::warn!(%person, %problem, "the names of an approved person cannot be searched");
+                        refused.push(person);
+                    }
                 }
             }
-            Ok(found)
+            (found, refused)
         };
-        cpu::blocking(move || Ok(search_all())).await?
+        let (found, refused) = cpu::blocking(move || Ok(search_all())).await?;
+        failed.extend(refused);
+        Ok(found)
     }
 
-    /// Records what was found about a page of people, and where the next page begins.
-    async fn record(&self, search: &Search, page: &Page) -> Result<(), Problem> {
-        let recorder = Recorder::new(self.scope, &self.settings, &self.lists, search.changes());
+    /// Records what was found about a page of people, and returns where the next page begins.
+    async fn record(&self, search: &Search, page: &Page, mut after: Uuid) -> Result<Uuid, Problem> {
+        for found in page.found.chunks(FOUND_AT_ONCE) {
+            after = match self.step(search, page, after, found).await {
+                Ok(last) => last,
+                Err(_) => self.record_each(search, page, after, found).await?,
+            };
+        }
+        let last = page.people.last().copied().unwrap_or(after);
         store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
-            let mut opened = 0;
-            for (person, hits) in &page.found {
-                opened += recorder.record(tx, *person, hits).await?;
-            }
-            for person in &page.unreadable {
+            for person in &page.failed {
                 rescreenings::request(tx, self.scope, *person).await?;
             }
-            let step = Step {
-                after: page.last,
-                people: i64::try_from(page.people).unwrap_or(i64::MAX),
-                alerts: opened,
+            self.advance(tx, page, (after, last), 0).await
+        })?;
+        Ok(last)
+    }
+
+    /// Records what was found about each person by itself, because one of them cannot be recorded.
+    async fn record_each(
+        &self,
+        search: &Search,
+        page: &Page,
+        mut after: Uuid,
+        found: &[(Uuid, Vec<ScreeningHit>)],
+    ) -> Result<Uuid, Problem> {
+        for one in found {
+            let Err(problem) = self.step(search, page, after, std::slice::from_ref(one)).await else {
+                after = one.0;
+                continue;
             };
-            match rescreenings::advance(tx, self.scope, self.lease, step, lease_ms()).await? {
-                true => Ok(()),
-                false => Err(lost()),
+            let person = one.0;
+            tracing::warn!(%person, %problem, "what was found about a person cannot be recorded");
+            store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
+                rescreenings::request(tx, self.scope, person).await?;
+                self.advance(tx, page, (after, person), 0).await
+            })?;
+            after = person;
+        }
+        Ok(after)
+    }
+
+    /// Records what was found about some people in one transaction; returns the last of them.
+    async fn step(
+        &self,
+        search: &Search,
+        page: &Page,
+        after: Uuid,
+        found: &[(Uuid, Vec<ScreeningHit>)],
+    ) -> Result<Uuid, Problem> {
+        let recorder = Recorder::new(self.scope, &self.lists, search.changes());
+        store::transaction!(self.app.db, |tx| -> Result<Uuid, Problem> {
+            store::faces::lock(tx, self.scope).await?;
+            let (mut last, mut alerts) = (after, 0);
+            for (person, hits) in found {
+                alerts += recorder.record(tx, *person, hits).await?;
+                last = *person;
             }
+            self.advance(tx, page, (after, last), alerts).await?;
+            Ok(last)
         })
+    }
+
+    async fn advance(
+        &self,
+        tx: &mut Tx,
+        page: &Page,
+        (after, last): (Uuid, Uuid),
+        alerts: i64,
+    ) -> Result<(), Problem> {
+        let looked_at = page
+            .people
+            .iter()
+            .filter(|person| after < **person && **person <= last);
+        let step = Step {
+            after: last,
+            people: i64::try_from(looked_at.count()).unwrap_or(i64::MAX),
+            alerts,
+        };
+        match rescreenings::advance(tx, self.scope, self.lease, step, lease_ms()).await? {
+            true => Ok(()),
+            false => Err(lost()),
+        }
+    }
+
+    async fn keep_lease(&self, tx: &mut Tx) -> Result<(), Problem> {
+        match rescreenings::extend(tx, self.scope, self.lease, lease_ms()).await? {
+            true => Ok(()),
+            false => Err(lost()),
+        }
     }
 
     /// Closes and weakens the open alerts of lists that changed or are no longer used.
@@ -270,7 +387,7 @@ impl Run<'_> {
         for list in names.into_iter().filter(|list| search.may_close(list)) {
             let mut after = Uuid::nil();
             loop {
-                let open = alerts::open_of_list(
+                let ids = alerts::open_of_list(
                     &mut self.app.db.read().await?,
                     self.scope,
                     &list,
@@ -278,152 +395,62 @@ impl Run<'_> {
                     ALERTS_AT_ONCE,
                 )
                 .await?;
-                let Some(last) = open.last() else { break };
-                after = last.id;
-                for alert in open {
-                    self.check_alert(search, &alert).await?;
+                let Some(last) = ids.last() else { break };
+                after = *last;
+                store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
+                    self.keep_lease(tx).await
+                })?;
+                for id in ids {
+                    if let Err(problem) = self.check_alert(search, id).await {
+                        tracing::warn!(alert = %id, %problem, "an alert cannot be compared with its list");
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    async fn check_alert(&self, search: &Arc<Search>, alert: &Alert) -> Result<(), Problem> {
-        let Finding { hit, .. } = Finding::of(alert)?;
-        let close = async |state: AlertState| {
-            store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
-                findings::close(tx, self.scope, alert, state).await
-            })
-        };
+    async fn check_alert(&self, search: &Arc<Search>, id: Uuid) -> Result<(), Problem> {
+        let alert = alerts::get(&mut self.app.db.read().await?, self.scope, id).await?;
+        let Some(alert) = alert else { return Ok(()) };
+        let Finding { hit, known_score, .. } = Finding::of(&alert)?;
         if !search.lists(&alert.list, &hit.id) {
-            return close(AlertState::Delisted).await;
+            return self.close(&alert, AlertState::Delisted).await;
         }
         if !search.is_changed(&alert.list, &hit.id) {
             return Ok(());
         }
-        let names = names_of(&mut self.app.db.read().await?, self.scope, alert.facemap_id).await?;
+        let names = names::of_person(&mut self.app.db.read().await?, self.scope, alert.facemap_id).await?;
+        // An alert about a person who is no longer approved waits for a reviewer.
+        let Some(names) = names else { return Ok(()) };
         let people = BTreeMap::from([(alert.facemap_id, names)]);
-        let found = self.search(search, people).await?;
+        let found = self.search(search, people, &mut BTreeSet::new()).await?;
         let hits = found.into_iter().flat_map(|(_, hits)| hits);
         let mut same =
             hits.filter(|now| now.matched && now.id == hit.id && now.datasets.contains(&alert.list));
         match same.next() {
-            None => close(AlertState::NoMatch).await,
+            None => self.close(&alert, AlertState::NoMatch).await,
+            Some(now) if known_score.is_some_and(|known| score(&now) <= known) => {
+                self.close(&alert, AlertState::NoMatch).await
+            }
             Some(now) if score(&now) < alert.score => {
-                let recorder = Recorder::new(self.scope, &self.settings, &self.lists, search.changes());
+                let recorder = Recorder::new(self.scope, &self.lists, search.changes());
                 store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
-                    recorder.weaken(tx, alert, &now).await
+                    store::faces::lock(tx, self.scope).await?;
+                    self.keep_lease(tx).await?;
+                    recorder.weaken(tx, &alert, (&now, known_score)).await
                 })
             }
             // A stronger hit was recorded with the page of its person.
             Some(_) => Ok(()),
         }
     }
-}
 
-/// Looks at people for whom it was asked, against all lists.
-async fn answer_requests(app: &Shared) -> Result<u64, Problem> {
-    let requested = rescreenings::requested(&mut app.db.read().await?, ALERTS_AT_ONCE).await?;
-    let mut looked = 0;
-    let mut first_problem = None;
-    for (scope, person) in requested {
-        match answer_request(app, scope, person).await {
-            Ok(was_looked_at) => looked += u64::from(was_looked_at),
-            Err(problem) => {
-                first_problem = first_problem.or(Some(problem));
-                store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-                    rescreenings::postpone(tx, scope, person, AGAIN_AFTER_MS).await
-                })?;
-            }
-        }
+    async fn close(&self, alert: &Alert, state: AlertState) -> Result<(), Problem> {
+        store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
+            store::faces::lock(tx, self.scope).await?;
+            self.keep_lease(tx).await?;
+            findings::close(tx, self.scope, alert, state).await
+        })
     }
-    first_problem.map_or(Ok(looked), Err)
-}
-
-async fn answer_request(app: &App, scope: Scope, person: Uuid) -> Result<bool, Problem> {
-    let account = store::merchants::get(&mut app.db.read().await?, scope.merchant_id).await?;
-    let Some(account) = account else { return Ok(false) };
-    let settings = merchants::settings(&account)?;
-    let lists = app
-        .lists
-        .for_merchant(scope.sandbox, &settings)
-        .map_err(|reason| super::names::unavailable(reason.to_string()))?;
-    let search = Search::whole(&lists);
-    let names = names_of(&mut app.db.read().await?, scope, person).await?;
-    let options = lists.options(&settings);
-    let recorder = Recorder::new(scope, &settings, &lists, search.changes());
-    let hits = search.hits(&names, &options)?;
-    store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-        if !rescreenings::take_request(tx, scope, person).await? {
-            return Ok(false);
-        }
-        recorder.record(tx, person, &hits).await?;
-        Ok(true)
-    })
-}
-
-/// The names of one person.
-async fn names_of(conn: &mut Conn, scope: Scope, person: Uuid) -> Result<Vec<ScreenedName>, Problem> {
-    let before = Uuid::from_u128(person.as_u128().saturating_sub(1));
-    let mut names = names_between(conn, scope, before, person).await?;
-    match names.unreadable.is_empty() {
-        true => Ok(names.people.remove(&person).unwrap_or_default()),
-        false => {
-            let text = "The names of an approved person cannot be read";
-            Err(Problem::unavailable(text).because(format!("facemap {person}")))
-        }
-    }
-}
-
-/// The names of people.
-struct Names {
-    people: BTreeMap<Uuid, Vec<ScreenedName>>,
-    /// People whose names this version cannot read.
-    unreadable: BTreeSet<Uuid>,
-}
-
-/// The names of the people with an approved registration after one facemap, up to another.
-async fn names_between(conn: &mut Conn, scope: Scope, after: Uuid, last: Uuid) -> Result<Names, Problem> {
-    let rows = rescreenings::names_between(conn, scope, after, last).await?;
-    let mut people: BTreeMap<Uuid, Vec<(bool, AttemptNames)>> = BTreeMap::new();
-    let mut unreadable = BTreeSet::new();
-    for row in rows {
-        let names = match row.names {
-            StoredNames::Text(names) => serde_json::from_str(&names).ok(),
-            StoredNames::Unreadable => None,
-            StoredNames::InRecord => match attempts::get(conn, scope, row.log_id).await {
-                Ok(Some(attempt)) => names_in_record(&attempt).ok(),
-                // Retention has removed it meanwhile.
-                Ok(None) => continue,
-                Err(store::Error::Sealed | store::Error::Unreadable(_)) => None,
-                Err(error) => return Err(error.into()),
-            },
-        };
-        match names {
-            Some(names) => people
-                .entry(row.facemap_id)
-                .or_default()
-                .push((row.is_approved, names)),
-            None => {
-                tracing::warn!(
-                    attempt = row.log_id,
-                    "the names of an approved person cannot be read"
-                );
-                unreadable.insert(row.facemap_id);
-            }
-        }
-    }
-    let of_person = |(person, attempts)| (person, names_of_person(attempts));
-    Ok(Names {
-        people: people.into_iter().map(of_person).collect(),
-        unreadable,
-    })
-}
-
-fn names_in_record(attempt: &attempts::Attempt) -> Result<AttemptNames, Problem> {
-    let mut names = Detail::of(attempt)?.attempt_names();
-    if names.names.is_empty() {
-        names.names.push(super::names::submitted_then(&attempt.request)?);
-    }
-    Ok(names)
 }

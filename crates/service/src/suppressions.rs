@@ -30,6 +30,7 @@ pub fn cleared(known: &[Suppression]) -> Vec<ClearedListing> {
         entity_id: row.entity_id.clone(),
         score: row.score,
         is_confirmed: row.confirmed_by.is_some(),
+        matched: row.matched,
     };
     known.iter().map(listing).collect()
 }
@@ -171,6 +172,7 @@ pub(super) async fn insert(
             reason: why.to_owned(),
             at: tx.now(),
             confirmed_by,
+            matched: hit.matched,
         };
         suppressions::put(tx, scope, attempt.facemap_id, &suppression).await?;
         // The row contains neither list nor entry, because audit rows are never erased.

@@ -453,7 +453,7 @@ async fn record_in_one_transaction(
         };
         let log_id = attempts::insert(tx, scope, &new).await?;
         reuse::record(tx, scope, (attempt_id, key), &gathered.pictures).await?;
-        if screened.is_outdated(tx).await? {
+        if screened.is_outdated(tx, scope).await? {
             store::rescreenings::request(tx, scope, facemap_id).await?;
         }
         if let Some(session) = &session {

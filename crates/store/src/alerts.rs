@@ -37,6 +37,14 @@ impl AlertState {
     }
 }
 
+impl Alert {
+    /// Whether the listing means the person, who is still approved: somebody must withdraw the approval.
+    #[must_use]
+    pub fn must_withdraw(&self) -> bool {
+        self.state == AlertState::SamePerson && self.is_approved
+    }
+}
+
 /// A listing that resembles a person.
 #[derive(Clone, Copy, Debug)]
 pub struct NewAlert<'a> {
@@ -73,6 +81,8 @@ pub struct Alert {
     pub hit: String,
     /// Whether it waits.
     pub state: AlertState,
+    /// Whether the person has an approved registration.
+    pub is_approved: bool,
     /// When it was opened (ms).
     pub opened_at: i64,
     /// When the hit last changed, or the alert was decided or closed (ms).
@@ -103,6 +113,7 @@ struct Row {
     hit_sealed: Vec<u8>,
     #[sqlx(try_from = "Word<AlertState>")]
     state: AlertState,
+    is_approved: bool,
     opened_at: i64,
     changed_at: i64,
     claimed_by: Option<Uuid>,
@@ -113,10 +124,13 @@ struct Row {
 }
 
 macro_rules! select {
-    ($rest:literal) => {
+    ($($rest:tt)+) => {
         concat!(
             "select l.id, l.log_id, a.facemap_id, a.id as attempt_id, a.wrapped_key, p.wrapped_key as person_key,
                     a.external_id_sealed, a.flow_id, l.list, l.listing_ref, l.score, l.hit_sealed, l.state,
+                    exists (select 1 from registrations r
+                        where r.merchant_id = $1 and r.sandbox = $2 and r.facemap_id = a.facemap_id
+                            and r.status = 'approved') as is_approved,
                     l.opened_at, l.changed_at, l.claimed_by, l.claimed_until, l.decided_by, l.decided_at,
                     l.reason_sealed
              from alerts l
@@ -125,6 +139,19 @@ macro_rules! select {
                  join people p
                      on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
              where l.merchant_id = $1 and l.sandbox = $2 ",
+            $($rest)+
+        )
+    };
+}
+
+// A reviewer's "same person" alone leaves the person approved, so somebody must still act.
+macro_rules! waiting {
+    ($rest:literal) => {
+        concat!(
+            "and l.state in ('open', 'same_person')
+             and (l.state = 'open' or exists (select 1 from registrations r
+                 where r.merchant_id = $1 and r.sandbox = $2 and r.facemap_id = a.facemap_id
+                     and r.status = 'approved')) ",
             $rest
         )
     };
@@ -172,6 +199,7 @@ fn open(merchant_key: &DataKey, scope: Scope, row: Row, now: i64) -> Result<Aler
         listing_ref: row.listing_ref,
         score: row.score,
         state: row.state,
+        is_approved: row.is_approved,
         opened_at: row.opened_at,
         changed_at: row.changed_at,
         claimed_by: row
@@ -241,21 +269,23 @@ pub async fn close(tx: &mut Tx, scope: Scope, id: Uuid, state: AlertState) -> Re
     Ok(execute!(tx, scope, SQL, id, state.as_str(), now)? == 1)
 }
 
-/// Records a reviewer's decision on an open alert. `attempt` is the alert's. `false` if it is no longer open.
+/// Records a reviewer's decision on an open alert. `attempt` is the alert's. `false` if it is no longer open, or has
+/// changed since it was read.
 pub async fn decide(
     tx: &mut Tx,
     scope: Scope,
     attempt: &Attempt,
-    (id, state): (Uuid, AlertState),
+    (alert, state): (&Alert, AlertState),
     (actor, reason): (&str, &str),
 ) -> Result<bool, Error> {
+    let (id, seen) = (alert.id, alert.changed_at);
     let sealed = attempt.key.seal(&context(scope, REASON, &id), reason.as_bytes());
     let now = tx.now();
     const SQL: &str = "update alerts
                set state = $4, changed_at = $5, decided_by = $6, decided_at = $5, reason_sealed = $7,
                    claimed_by = null, claimed_until = null
-               where merchant_id = $1 and sandbox = $2 and id = $3 and state = 'open'";
-    Ok(execute!(tx, scope, SQL, id, state.as_str(), now, actor, &sealed)? == 1)
+               where merchant_id = $1 and sandbox = $2 and id = $3 and state = 'open' and changed_at = $8";
+    Ok(execute!(tx, scope, SQL, id, state.as_str(), now, actor, &sealed, seen)? == 1)
 }
 
 /// Opens a decided alert again. `false` if it is open, or its list's change closed it.
@@ -296,11 +326,23 @@ pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resul
     open_all(conn, scope, rows).await
 }
 
+/// Alerts in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StateFilter {
+    /// Those that need somebody to act: open ones, and those that mean a person who is still approved.
+    #[default]
+    Waiting,
+    /// Those in this state.
+    In(AlertState),
+    /// All.
+    Any,
+}
+
 /// Which alerts to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AlertFilter {
     /// In this state.
-    pub state: Option<AlertState>,
+    pub state: StateFilter,
     /// Of this list.
     pub list: Option<String>,
     /// Older than this one.
@@ -317,39 +359,35 @@ pub async fn list(
     filter: &AlertFilter,
     limit: i64,
 ) -> Result<Vec<Alert>, Error> {
-    const SQL: &str = select!(
-        "and ($3 is null or l.state = $3) and ($4 is null or l.list = $4) and ($5 is null or l.id < $5)
-         order by l.id desc limit $6"
-    );
-    let state = filter.state.map(AlertState::as_str);
-    let rows = fetch!(
-        all,
-        conn,
-        scope,
-        Row,
-        SQL,
-        state,
-        filter.list.as_deref(),
-        filter.before,
-        limit
-    )?;
+    // A text for each, so that an index gives the order.
+    const WAITING: &str = select!(waiting!(
+        "and l.id < $3 and ($4 is null or l.list = $4) order by l.id desc limit $5"
+    ));
+    const IN: &str =
+        select!("and l.id < $3 and ($4 is null or l.list = $4) and l.state = $6 order by l.id desc limit $5");
+    const ANY: &str = select!("and l.id < $3 and ($4 is null or l.list = $4) order by l.id desc limit $5");
+    let (before, list) = (filter.before.unwrap_or(Uuid::max()), filter.list.as_deref());
+    let rows = match filter.state {
+        StateFilter::Waiting => fetch!(all, conn, scope, Row, WAITING, before, list, limit)?,
+        StateFilter::In(state) => fetch!(all, conn, scope, Row, IN, before, list, limit, state.as_str())?,
+        StateFilter::Any => fetch!(all, conn, scope, Row, ANY, before, list, limit)?,
+    };
     open_all(conn, scope, rows).await
 }
 
 /// The open alerts of a list after one of them, oldest first, at most `limit`.
-///
-/// # Errors
-/// [`Error::Sealed`].
 pub async fn open_of_list(
     conn: &mut Conn,
     scope: Scope,
     list: &str,
     after: Uuid,
     limit: i64,
-) -> Result<Vec<Alert>, Error> {
-    const SQL: &str = select!("and l.state = 'open' and l.list = $3 and l.id > $4 order by l.id limit $5");
-    let rows = fetch!(all, conn, scope, Row, SQL, list, after, limit)?;
-    open_all(conn, scope, rows).await
+) -> Result<Vec<Uuid>, Error> {
+    const SQL: &str = "select id from alerts
+               where merchant_id = $1 and sandbox = $2 and state = 'open' and list = $3 and id > $4
+               order by id limit $5";
+    let rows = fetch!(all, conn, scope, (Uuid,), SQL, list, after, limit)?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
 /// The names of the lists with open alerts.
@@ -360,9 +398,13 @@ pub async fn lists_with_open(conn: &mut Conn, scope: Scope) -> Result<Vec<String
     Ok(rows.into_iter().map(|(list,)| list).collect())
 }
 
-/// How many alerts are open.
-pub async fn count_open(conn: &mut Conn, scope: Scope) -> Result<i64, Error> {
-    const SQL: &str =
-        "select count(*) from alerts where merchant_id = $1 and sandbox = $2 and state = 'open'";
+/// How many alerts need somebody to act; see [`StateFilter::Waiting`].
+pub async fn count_waiting(conn: &mut Conn, scope: Scope) -> Result<i64, Error> {
+    const SQL: &str = concat!(
+        "select count(*) from alerts l
+             join attempts a on a.merchant_id = l.merchant_id and a.sandbox = l.sandbox and a.log_id = l.log_id
+         where l.merchant_id = $1 and l.sandbox = $2 ",
+        waiting!("")
+    );
     Ok(fetch!(one, conn, scope, (i64,), SQL)?.0)
 }

@@ -14,10 +14,11 @@ use uuid::Uuid;
 
 pub use self::decision::{Decision, decide, decisions};
 pub(crate) use self::moving::{move_some, move_to};
+use self::sealing::seal_context;
 pub(crate) use self::sealing::{
-    Personal, SealedColumns, key, open_external_id, open_names, rewrap_keys, seal, seal_reason, unwrap,
+    Personal, SealedColumns, key, open_external_id, open_names, rewrap_keys, seal, seal_names, seal_reason,
+    unwrap,
 };
-use self::sealing::{seal_context, seal_names};
 use crate::keyring::DataKey;
 use crate::labels::{external_ref, group_from_column, group_to_column};
 use crate::sql::{execute, fetch};

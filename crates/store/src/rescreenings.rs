@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
+use crate::attempts::{self, Attempt};
 use crate::sql::{execute, fetch};
-use crate::{Conn, Error, Scope, Tx, attempts, merchants};
+use crate::{Conn, Error, Scope, Tx, merchants};
 
 /// Lists by name, each with the digest of its content in hexadecimal.
 pub type ListDigests = BTreeMap<String, String>;
@@ -80,11 +81,9 @@ macro_rules! select {
     };
 }
 
-/// Every account's state, in both modes.
-///
-/// # Errors
-/// [`Error::Unreadable`] for a row that no version writes.
-pub async fn list(conn: &mut Conn) -> Result<Vec<(Scope, Rescreening)>, Error> {
+/// Every account's state, in both modes: [`Error::Unreadable`] for a row that no version writes, which does not hide
+/// the others.
+pub async fn list(conn: &mut Conn) -> Result<Vec<(Scope, Result<Rescreening, Error>)>, Error> {
     let rows = fetch!(
         all,
         conn,
@@ -92,15 +91,14 @@ pub async fn list(conn: &mut Conn) -> Result<Vec<(Scope, Rescreening)>, Error> {
         Row,
         select!("")
     )?;
-    rows.into_iter()
-        .map(|row| {
-            let scope = Scope {
-                merchant_id: row.merchant_id,
-                sandbox: row.sandbox,
-            };
-            Ok((scope, row.try_into()?))
-        })
-        .collect()
+    let scoped = |row: Row| {
+        let scope = Scope {
+            merchant_id: row.merchant_id,
+            sandbox: row.sandbox,
+        };
+        (scope, row.try_into())
+    };
+    Ok(rows.into_iter().map(scoped).collect())
 }
 
 /// An account's state; `None` before its first run.
@@ -115,7 +113,8 @@ pub async fn get(conn: &mut Conn, scope: Scope) -> Result<Option<Rescreening>, E
 }
 
 /// Begins a run, or continues the one that another worker left, for `lease_ms`. `None`: another worker has it. A run
-/// for other lists than `target` begins at the first person again.
+/// for other lists than `target` begins at the first person again. Whatever it found in a list that is not as before
+/// may be wrong now, so the lists of such a run count as unknown.
 ///
 /// # Errors
 /// [`Error::Unreadable`] for a row that no version writes.
@@ -144,11 +143,16 @@ pub async fn begin(
     if state.target.as_ref() == Some(target) {
         return Ok(Some(state));
     }
-    let text = serde_json::json!(target).to_string();
+    let mut done = state.done;
+    if let Some(abandoned) = &state.target {
+        done.retain(|name, digest| abandoned.get(name) == Some(digest));
+    }
+    let text = |lists: &ListDigests| serde_json::json!(lists).to_string();
+    let (target, done) = (text(target), text(&done));
     const BEGIN: &str = "update rescreenings
-               set target = $3, after_facemap = $4, started_at = $5, people = 0, alerts = 0
+               set target = $3, after_facemap = $4, started_at = $5, people = 0, alerts = 0, done = $6
                where merchant_id = $1 and sandbox = $2";
-    execute!(tx, scope, BEGIN, &text, nobody, now)?;
+    execute!(tx, scope, BEGIN, &target, nobody, now, &done)?;
     get(tx, scope).await
 }
 
@@ -179,6 +183,21 @@ pub async fn advance(
     Ok(execute!(tx, scope, SQL, lease, step.after, step.people, step.alerts, until)? == 1)
 }
 
+/// Extends the lease of a run. `false`: another worker has it.
+pub async fn extend(tx: &mut Tx, scope: Scope, lease: Uuid, lease_ms: i64) -> Result<bool, Error> {
+    let until = tx.now() + lease_ms;
+    const SQL: &str = "update rescreenings set leased_until = $4
+               where merchant_id = $1 and sandbox = $2 and lease = $3";
+    Ok(execute!(tx, scope, SQL, lease, until)? == 1)
+}
+
+/// Forgets that anybody was looked at, and ends a run in progress: the next run looks at everybody against all lists.
+pub async fn forget(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
+    const SQL: &str = "update rescreenings set done = '{}', target = null, lease = null, leased_until = 0
+               where merchant_id = $1 and sandbox = $2";
+    execute!(tx, scope, SQL).map(|_| ())
+}
+
 /// Ends a run: everybody was looked at. `false`: another worker has it.
 pub async fn finish(tx: &mut Tx, scope: Scope, lease: Uuid) -> Result<bool, Error> {
     let now = tx.now();
@@ -197,44 +216,69 @@ pub async fn release(tx: &mut Tx, scope: Scope, lease: Uuid) -> Result<(), Error
 
 /// Asks for one person to be looked at against all lists, because the person's names, or who approved them, changed.
 pub async fn request(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
-    let now = tx.now();
-    const SQL: &str =
-        "insert into rescreening_requests (merchant_id, sandbox, facemap_id, at) values ($1, $2, $3, $4)
-               on conflict (merchant_id, sandbox, facemap_id) do nothing";
-    execute!(tx, scope, SQL, facemap_id, now).map(|_| ())
+    let (token, now) = (Uuid::new_v4(), tx.now());
+    const SQL: &str = "insert into rescreening_requests (merchant_id, sandbox, facemap_id, at, token)
+               values ($1, $2, $3, $4, $5)
+               on conflict (merchant_id, sandbox, facemap_id) do update set at = excluded.at, token = excluded.token";
+    execute!(tx, scope, SQL, facemap_id, now, token).map(|_| ())
+}
+
+/// A person for whom it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The account and mode.
+    pub scope: Scope,
+    /// The person.
+    pub facemap_id: Uuid,
+    /// Another one if it was asked again meanwhile.
+    pub token: Uuid,
 }
 
 /// Asks again for a person who cannot be looked at now, in `pause` ms.
-pub async fn postpone(tx: &mut Tx, scope: Scope, facemap_id: Uuid, pause: i64) -> Result<(), Error> {
+pub async fn postpone(tx: &mut Tx, request: Request, pause: i64) -> Result<(), Error> {
     let at = tx.now() + pause;
-    const SQL: &str = "update rescreening_requests set at = $4
-               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    execute!(tx, scope, SQL, facemap_id, at).map(|_| ())
+    let Request {
+        scope,
+        facemap_id,
+        token,
+    } = request;
+    const SQL: &str = "update rescreening_requests set at = $5
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and coalesce(token, facemap_id) = $4";
+    execute!(tx, scope, SQL, facemap_id, token, at).map(|_| ())
 }
 
-/// People for whom it was asked and who are due, in all accounts, at most `limit`.
-pub async fn requested(conn: &mut Conn, limit: i64) -> Result<Vec<(Scope, Uuid)>, Error> {
-    type Row = (Uuid, bool, Uuid);
+/// Requests that are due, in all accounts, at most `limit`.
+pub async fn requested(conn: &mut Conn, limit: i64) -> Result<Vec<Request>, Error> {
+    type Row = (Uuid, bool, Uuid, Uuid);
     let now = conn.now();
     let rows = fetch!(
         all,
         conn,
         across_accounts("every node looks for people who must be looked at again"),
         Row,
-        "select merchant_id, sandbox, facemap_id from rescreening_requests where at <= $2
-         order by at, facemap_id limit $1",
+        "select merchant_id, sandbox, facemap_id, coalesce(token, facemap_id) from rescreening_requests
+         where at <= $2 order by at, facemap_id limit $1",
         limit,
         now
     )?;
-    let scoped = |(merchant_id, sandbox, facemap_id)| (Scope { merchant_id, sandbox }, facemap_id);
-    Ok(rows.into_iter().map(scoped).collect())
+    let request = |(merchant_id, sandbox, facemap_id, token)| Request {
+        scope: Scope { merchant_id, sandbox },
+        facemap_id,
+        token,
+    };
+    Ok(rows.into_iter().map(request).collect())
 }
 
-/// Takes a request; `false` if another worker took it.
-pub async fn take_request(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<bool, Error> {
-    const SQL: &str =
-        "delete from rescreening_requests where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    Ok(execute!(tx, scope, SQL, facemap_id)? == 1)
+/// Takes a request; `false` if another worker took it, or if it was asked again meanwhile.
+pub async fn take_request(tx: &mut Tx, request: Request) -> Result<bool, Error> {
+    let Request {
+        scope,
+        facemap_id,
+        token,
+    } = request;
+    const SQL: &str = "delete from rescreening_requests
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and coalesce(token, facemap_id) = $4";
+    Ok(execute!(tx, scope, SQL, facemap_id, token)? == 1)
 }
 
 /// People with an approved registration, in the order of their facemaps, at most `limit`.
@@ -321,4 +365,12 @@ pub async fn names_between(
         }
     };
     Ok(rows.into_iter().map(open).collect())
+}
+
+/// Stores the names of an attempt of an earlier version beside its record.
+pub async fn remember_names(tx: &mut Tx, scope: Scope, attempt: &Attempt, names: &str) -> Result<(), Error> {
+    let sealed = attempts::seal_names(&attempt.key, scope, &attempt.id, names);
+    const SQL: &str = "update attempts set names_sealed = $4
+               where merchant_id = $1 and sandbox = $2 and log_id = $3 and names_sealed is null";
+    execute!(tx, scope, SQL, attempt.log_id, &sealed).map(|_| ())
 }

@@ -23,6 +23,8 @@ pub struct Suppression {
     pub at: i64,
     /// The second person who confirmed it; `None` if one person decided alone.
     pub confirmed_by: Option<Uuid>,
+    /// Whether the inspected hit flagged the person.
+    pub matched: bool,
 }
 
 /// Stores that a listing does not mean a person, and replaces an earlier suppression.
@@ -39,11 +41,11 @@ pub async fn put(
         tx,
         scope,
         "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
-                                   confirmed_by)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                                   confirmed_by, matched)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
          on conflict (merchant_id, sandbox, facemap_id, list, entity_id) do update set score = excluded.score,
              staff_id = excluded.staff_id, reason = excluded.reason, at = excluded.at,
-             confirmed_by = excluded.confirmed_by",
+             confirmed_by = excluded.confirmed_by, matched = excluded.matched",
         facemap_id,
         &suppression.list,
         &suppression.entity_id,
@@ -52,6 +54,7 @@ pub async fn put(
         &suppression.reason,
         suppression.at,
         suppression.confirmed_by,
+        suppression.matched,
     )
     .map(|_| ())
 }
@@ -72,7 +75,8 @@ pub async fn remove(
 
 /// A person's suppressions, newest first.
 pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Suppression>, Error> {
-    const SQL: &str = "select list, entity_id, score, staff_id, reason, at, confirmed_by from suppressions
+    const SQL: &str = "select list, entity_id, score, staff_id, reason, at, confirmed_by, matched
+               from suppressions
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by at desc, list, entity_id";
     fetch!(all, conn, scope, Suppression, SQL, facemap_id)
 }
@@ -80,8 +84,9 @@ pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resul
 /// Copies a facemap's suppressions to another facemap, whose own ones take precedence.
 pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
     const SQL: &str = "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
-                                         confirmed_by)
-               select merchant_id, sandbox, $4, list, entity_id, score, staff_id, reason, at, confirmed_by from suppressions
+                                         confirmed_by, matched)
+               select merchant_id, sandbox, $4, list, entity_id, score, staff_id, reason, at, confirmed_by, matched
+               from suppressions
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 on conflict do nothing";
     execute!(tx, scope, SQL, from, into).map(|_| ())
 }

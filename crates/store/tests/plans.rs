@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use reference::status::AttemptStatus;
 use sqlx::{AssertSqlSafe, Row, SqlitePool};
+use store::alerts::{self, AlertFilter, AlertState, StateFilter};
 use store::api_log::{self, OutcomeFilter};
 use store::audit::{self, AuditFilter};
 use store::bulk::{self, PastAttempt, PastPerson};
@@ -20,7 +21,8 @@ use store::merchants::{self, MerchantStatus};
 use store::picture_fingerprints::{self, PictureIndex};
 use store::review::{self, Filter, QueueOrder, QueuePosition};
 use store::{
-    Conn, Db, Error, Keyring, Options, Scope, applicants, attempts, insight, people, registrations, sessions,
+    Conn, Db, Error, Keyring, Options, Scope, applicants, attempts, insight, people, registrations,
+    rescreenings, sessions,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -188,6 +190,44 @@ async fn fill(db: &Db, scope: Scope, count: u128) -> Uuid {
     flow_id
 }
 
+async fn ask_about_ongoing_screening(conn: &mut Conn, pool: &SqlitePool, scope: Scope, facemap_id: Uuid) {
+    rescreenings::approved_people(conn, scope, Uuid::nil(), 500)
+        .await
+        .unwrap();
+    rescreenings::names_between(conn, scope, Uuid::nil(), facemap_id)
+        .await
+        .unwrap();
+    let uses = ["registrations_by_status", "attempts_by_facemap"];
+    check(conn, pool, "the next people and their names", &uses, false).await;
+    rescreenings::requested(conn, 200).await.unwrap();
+    let uses = ["rescreening_requests_by_time"];
+    check(conn, pool, "people for whom it was asked", &uses, false).await;
+    for (state, index) in [
+        (StateFilter::Waiting, "alerts_by_state"),
+        (StateFilter::In(AlertState::Open), "alerts_by_state"),
+        (StateFilter::Any, "sqlite_autoindex_alerts_1"),
+    ] {
+        let filter = AlertFilter {
+            state,
+            ..AlertFilter::default()
+        };
+        alerts::list(conn, scope, &filter, 50).await.unwrap();
+        // Few alerts wait, so those may be sorted.
+        let sorts = state == StateFilter::Waiting;
+        check(conn, pool, "a page of alerts", &[index], sorts).await;
+    }
+    alerts::count_waiting(conn, scope).await.unwrap();
+    check(conn, pool, "how many alerts wait", &["alerts_by_state"], false).await;
+    alerts::of_person(conn, scope, facemap_id).await.unwrap();
+    let uses = ["alerts_by_attempt", "attempts_by_facemap"];
+    check(conn, pool, "a person's alerts", &uses, true).await;
+    alerts::open_of_list(conn, scope, "un", Uuid::nil(), 200)
+        .await
+        .unwrap();
+    alerts::lists_with_open(conn, scope).await.unwrap();
+    check(conn, pool, "a list's alerts", &["alerts_by_list"], false).await;
+}
+
 /// Runs every query of the pages and the applicant look-up.
 async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid) {
     let mut conn = db.read().await.unwrap();
@@ -287,6 +327,8 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
         false,
     )
     .await;
+
+    ask_about_ongoing_screening(conn, pool, scope, facemap_id).await;
 
     let picture = PictureIndex {
         pixels: [7; 32],

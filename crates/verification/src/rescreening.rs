@@ -39,17 +39,6 @@ pub struct KnownHit {
     pub matched: bool,
 }
 
-impl From<&ScreeningHit> for KnownHit {
-    fn from(hit: &ScreeningHit) -> Self {
-        KnownHit {
-            id: hit.id.clone(),
-            datasets: hit.datasets.clone(),
-            score: score(hit),
-            matched: hit.matched,
-        }
-    }
-}
-
 /// Why a hit is news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {

@@ -1,8 +1,8 @@
 //! Which hits of a screening count for a person: all except those that a reviewer found to mean another
 //! person.
 //!
-//! A cleared listing covers no hit that is stronger than the reviewed one, and no entry that another list
-//! contains too.
+//! A cleared listing covers no hit that is stronger than the reviewed one, no entry that another list contains too,
+//! and no entry that has become one of sanctions since.
 
 use crate::screening::{Screening, ScreeningHit};
 
@@ -17,6 +17,8 @@ pub struct ClearedListing {
     pub score: i64,
     /// Whether a second person confirmed the disposition.
     pub is_confirmed: bool,
+    /// Whether the reviewed hit flagged the person.
+    pub matched: bool,
 }
 
 /// Whether a person's dispositions apply to an attempt. They do not if the person has a proven face and the
@@ -50,14 +52,18 @@ pub fn listings(hit: &ScreeningHit) -> impl Iterator<Item = (&str, &str)> {
     hit.datasets.iter().map(|list| (list.as_str(), hit.id.as_str()))
 }
 
-/// Whether every listing of a hit is cleared by a reviewed hit with at least the same score.
+/// Whether every listing of a hit is cleared by a reviewed hit with at least the same score, which flagged the person
+/// if this one does.
 #[must_use]
 pub fn is_covered(cleared: &[ClearedListing], hit: &ScreeningHit) -> bool {
     let score = score(hit);
     let is_cleared = |(list, entity_id): (&str, &str)| {
-        cleared
-            .iter()
-            .any(|known| known.list == list && known.entity_id == entity_id && score <= known.score)
+        cleared.iter().any(|known| {
+            known.list == list
+                && known.entity_id == entity_id
+                && score <= known.score
+                && (known.matched || !hit.matched)
+        })
     };
     !hit.id.is_empty() && !hit.datasets.is_empty() && hit.score.is_finite() && listings(hit).all(is_cleared)
 }
@@ -97,6 +103,7 @@ mod tests {
             entity_id: entity_id.into(),
             score,
             is_confirmed: true,
+            matched: true,
         }
     }
 
@@ -148,6 +155,18 @@ mod tests {
             (hit("a", &["ofac"], f64::NAN), false),
         ] {
             assert_eq!(is_covered(&known, &hit), expected, "{hit:?}");
+        }
+        // A politically exposed person who was set aside is sanctioned now.
+        let exposed = [ClearedListing {
+            matched: false,
+            ..cleared("os", "p", 9000)
+        }];
+        for matched in [false, true] {
+            let hit = ScreeningHit {
+                matched,
+                ..hit("p", &["os"], 0.8)
+            };
+            assert_eq!(is_covered(&exposed, &hit), !matched);
         }
     }
 

@@ -212,4 +212,24 @@ on_both!(a_flow_may_leave_its_people_alone, |backend| {
     );
     import(&server, files.path(), "2026-01-02", &["Ottoline Velloway"]).await;
     assert_eq!((server.count(ALL).await, server.count(EVENTS).await), (0, 0));
+    // Once the Flow watches its people, what happened meanwhile counts.
+    let file = files.path().join("flow.json");
+    let on = json!({"name": "F", "settings": {"ongoingScreening": true}});
+    std::fs::write(&file, on.to_string()).unwrap();
+    server.bonafide(&[
+        "flow",
+        "update",
+        "--flow",
+        demo["flows"]["data-only"].as_str().unwrap(),
+        "--merchant",
+        &merchant.id,
+        "--file",
+        file.to_str().unwrap(),
+        "--sandbox",
+    ]);
+    eventually(async || match server.count(OPEN).await {
+        1 => Ok(()),
+        open => Err(format!("{open} are open")),
+    })
+    .await;
 });

@@ -72,7 +72,10 @@ async fn decide_each(
         is_alone: false,
     };
     for (id, seen) in choices {
-        let decision = AlertDecision { seen, ..decision };
+        let decision = AlertDecision {
+            seen: Some(seen),
+            ..decision
+        };
         match alerts::decide(&app.db, scope, id, &decision, (member.staff_id, &actor)).await {
             Ok(SetAsideOutcome::Done) => outcome.decided += 1,
             Ok(SetAsideOutcome::Proposed) => outcome.proposed += 1,

@@ -15,8 +15,7 @@ const MOST: usize = 50;
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct BulkForm {
-    /// The chosen alerts: `ID:VERSION`, the version as the page showed it. A value without a version means the alert
-    /// as it is.
+    /// The chosen alerts: `ID:VERSION`, the version as the page showed it.
     pub(super) ids: Vec<String>,
     /// `same_person` or `other_person`.
     pub(super) conclusion: String,
@@ -48,7 +47,7 @@ pub(super) struct BulkOutcome {
 }
 
 /// An alert and the version of it that the page showed.
-pub(super) type Choice = (Uuid, Option<i64>);
+pub(super) type Choice = (Uuid, i64);
 
 impl BulkForm {
     /// The list's filters and position as a query.
@@ -70,13 +69,12 @@ impl BulkForm {
         if self.ids.len() > MOST {
             return Err(Problem::invalid(format!("ids - must name at most {MOST} alerts")));
         }
-        let wrong = || Problem::invalid("ids - must be IDs of alerts");
+        // Without the version a decision could apply to a hit that the reviewer never saw.
+        let wrong = || Problem::invalid("ids - must be ID:VERSION of alerts");
         let choice = |text: &String| {
-            let (id, version) = match text.split_once(':') {
-                Some((id, version)) => (id, Some(version.parse().map_err(|_| wrong())?)),
-                None => (text.as_str(), None),
-            };
-            Ok((Uuid::parse_str(id).map_err(|_| wrong())?, version))
+            let (id, version) = text.split_once(':').ok_or_else(wrong)?;
+            let id = Uuid::parse_str(id).map_err(|_| wrong())?;
+            Ok((id, version.parse().map_err(|_| wrong())?))
         };
         self.ids.iter().map(choice).collect()
     }
@@ -97,9 +95,9 @@ mod tests {
             };
             form.choices()
         };
-        let both = [format!("{id}:12"), id.to_string()];
-        assert_eq!(choices(&both).unwrap(), [(id, Some(12)), (id, None)]);
+        assert_eq!(choices(&[format!("{id}:12")]).unwrap(), [(id, 12)]);
         for wrong in [
+            id.to_string(),
             format!("{id}:"),
             format!("{id}:x"),
             "x:1".to_owned(),
@@ -108,7 +106,7 @@ mod tests {
             assert!(choices(std::slice::from_ref(&wrong)).is_err(), "{wrong}");
         }
         assert!(choices(&[]).is_err());
-        assert!(choices(&vec![id.to_string(); MOST + 1]).is_err());
+        assert!(choices(&vec![format!("{id}:12"); MOST + 1]).is_err());
     }
 
     #[test]

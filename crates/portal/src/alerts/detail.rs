@@ -83,6 +83,8 @@ struct AlertPage {
     external_user_id: String,
     name: String,
     status: AttemptStatus,
+    /// Whether the person is approved, by this attempt or another.
+    is_approved: bool,
     decided: Option<MadeDecision>,
     /// Who proposed to close it as another person, and when.
     proposed: Option<(String, i64)>,
@@ -188,6 +190,7 @@ async fn render(
         facemap_id: view.person.facemap_id,
         name: people::name(&view.detail.info),
         status: view.attempt.status,
+        is_approved: alert.is_approved,
         decided,
         proposed: proposed.map(|(staff_id, at)| (staff(staff_id), at)),
         claim: alert

@@ -31,6 +31,8 @@ struct Row {
     /// See [`Alert::changed_at`].
     version: i64,
     state: AlertState,
+    /// It means a person who is still approved, so somebody must act.
+    must_withdraw: bool,
     /// The listing's name; empty if this version cannot read the alert.
     caption: String,
     external_user_id: String,
@@ -181,6 +183,7 @@ fn row(page: &Page, member: &Member, names: &BTreeMap<Uuid, String>, alert: Aler
         id: alert.id,
         version: alert.changed_at,
         state: alert.state,
+        must_withdraw: alert.must_withdraw(),
         news: finding
             .as_ref()
             .map(|finding| novelties(page, finding))

@@ -4,7 +4,7 @@ use sanctions::changes::ChangeKind;
 use service::alerts::{Conclusion, Finding};
 use service::permissions::Action;
 use service::problem::{Family, Kind, Problem};
-use store::alerts::{AlertFilter, AlertState};
+use store::alerts::{AlertFilter, AlertState, StateFilter};
 use uuid::Uuid;
 
 use crate::filters::Filters;
@@ -24,12 +24,12 @@ pub(super) const STATES: [AlertState; 5] = [
     AlertState::NoMatch,
 ];
 
-/// Converts the filters of an address. Without a state, only open alerts are listed.
+/// Converts the filters of an address. Without a state, alerts are listed that somebody must act on.
 pub(super) fn parse_filter(filters: &Filters, before: Option<Uuid>) -> Result<AlertFilter, Problem> {
     let state = match filters.text("state") {
-        "" => Some(AlertState::Open),
-        "all" => None,
-        word => Some(word.parse().map_err(|_| no_such_value("state"))?),
+        "" => StateFilter::Waiting,
+        "all" => StateFilter::Any,
+        word => StateFilter::In(word.parse().map_err(|_| no_such_value("state"))?),
     };
     Ok(AlertFilter {
         state,
@@ -121,11 +121,11 @@ mod tests {
     }
 
     #[test]
-    fn open_alerts_are_listed_unless_the_address_states_otherwise() {
+    fn waiting_alerts_are_listed_unless_the_address_states_otherwise() {
         for (raw, state) in [
-            ("", Some(AlertState::Open)),
-            ("state=all", None),
-            ("state=delisted&list=demo", Some(AlertState::Delisted)),
+            ("", StateFilter::Waiting),
+            ("state=all", StateFilter::Any),
+            ("state=delisted&list=demo", StateFilter::In(AlertState::Delisted)),
         ] {
             assert_eq!(filter(raw).unwrap().state, state, "{raw}");
         }

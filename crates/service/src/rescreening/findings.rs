@@ -1,9 +1,9 @@
 //! Turns a person's hits into alerts and announces them. `verification::rescreening` decides which hits are news.
 
+use sanctions::entity::is_sanctioned;
 use serde_json::json;
 use store::alerts::{self, Alert, AlertState, NewAlert};
 use store::attempts::{self, Attempt};
-use store::audit::{self, Entry};
 use store::{Scope, Tx};
 use uuid::Uuid;
 use verification::rescreening::{KnownHit, News, news};
@@ -12,13 +12,13 @@ use verification::status::AttemptStatus;
 use verification::suppression::{ClearedListing, effective_listings, is_covered, score};
 
 use super::search::Changes;
-use crate::alerts::Finding;
+use crate::alerts::{Finding, note};
 use crate::attempt_detail::Detail;
 use crate::lists::MerchantLists;
-use crate::merchants::MerchantSettings;
 use crate::problem::Problem;
 use crate::stored_hits::stored_screening;
-use crate::{events, flow_content, four_eyes, suppressions};
+use crate::watched::{four_eyes_of, watched};
+use crate::{events, suppressions};
 
 /// Who opens and closes alerts, in the audit trail.
 const ACTOR: &str = "server";
@@ -26,28 +26,21 @@ const ACTOR: &str = "server";
 /// Records what was found about an account's people.
 pub(super) struct Recorder<'a> {
     scope: Scope,
-    settings: &'a MerchantSettings,
     lists: &'a MerchantLists,
     changes: &'a Changes,
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(
-        scope: Scope,
-        settings: &'a MerchantSettings,
-        lists: &'a MerchantLists,
-        changes: &'a Changes,
-    ) -> Self {
+    pub(super) fn new(scope: Scope, lists: &'a MerchantLists, changes: &'a Changes) -> Self {
         Recorder {
             scope,
-            settings,
             lists,
             changes,
         }
     }
 
     /// Opens an alert for each hit that is news about an approved person, and announces them. Returns how many were
-    /// opened or became stronger.
+    /// opened or became stronger. The caller has locked the account, so that nobody opens the same alert meanwhile.
     pub(super) async fn record(
         &self,
         tx: &mut Tx,
@@ -65,7 +58,7 @@ impl<'a> Recorder<'a> {
         };
         let earlier = alerts::of_person(tx, scope, person).await?;
         let known = known_hits(&attempts, &earlier);
-        let cleared = self.cleared(tx, person, home).await?;
+        let cleared = self.cleared(tx, person, &watched).await?;
         let mut opened = 0;
         for hit in hits.iter().filter(|hit| !is_covered(&cleared, hit)) {
             let (Some(news), Some(list)) = (news(&known, hit), self.list_of(hit)) else {
@@ -78,13 +71,18 @@ impl<'a> Recorder<'a> {
             if open.is_some_and(|open| score(hit) <= open.score) {
                 continue;
             }
-            let finding = self.finding(list, hit, news)?;
+            let known_score = match news {
+                News::New => None,
+                News::Stronger(known) => Some(known),
+            };
+            let finding = self.finding(list, hit, known_score)?;
             match open {
                 Some(open) => {
                     let attempt = attempts.iter().find(|attempt| attempt.log_id == open.log_id);
                     let attempt = attempt.unwrap_or(home);
                     alerts::replace_hit(tx, scope, attempt, (open.id, score(hit), &finding)).await?;
-                    note(tx, scope, "alert.strengthened", open.id, open.log_id).await?;
+                    let detail = json!({"logId": open.log_id});
+                    note(tx, scope, (ACTOR, "alert.strengthened"), open.id, detail).await?;
                 }
                 None => {
                     let new = NewAlert {
@@ -94,7 +92,8 @@ impl<'a> Recorder<'a> {
                         hit: &finding,
                     };
                     let id = alerts::open_new(tx, scope, home, &new).await?;
-                    note(tx, scope, "alert.opened", id, home.log_id).await?;
+                    let detail = json!({"logId": home.log_id});
+                    note(tx, scope, (ACTOR, "alert.opened"), id, detail).await?;
                 }
             }
             opened += 1;
@@ -108,26 +107,33 @@ impl<'a> Recorder<'a> {
         Ok(opened)
     }
 
-    /// Replaces the hit of an alert by a weaker one.
-    pub(super) async fn weaken(&self, tx: &mut Tx, alert: &Alert, hit: &ScreeningHit) -> Result<(), Problem> {
-        let Some(attempt) = attempts::get(tx, self.scope, alert.log_id).await? else {
+    /// Replaces the hit of an alert by a weaker one, unless the alert has changed since it was read.
+    pub(super) async fn weaken(
+        &self,
+        tx: &mut Tx,
+        alert: &Alert,
+        (hit, known_score): (&ScreeningHit, Option<i64>),
+    ) -> Result<(), Problem> {
+        let scope = self.scope;
+        if !is_as_read(tx, scope, alert).await? {
+            return Ok(());
+        }
+        let Some(attempt) = attempts::get(tx, scope, alert.log_id).await? else {
             return Ok(());
         };
-        let finding = self.finding(&alert.list, hit, News::New)?;
-        if alerts::replace_hit(tx, self.scope, &attempt, (alert.id, score(hit), &finding)).await? {
-            note(tx, self.scope, "alert.weakened", alert.id, alert.log_id).await?;
+        let finding = self.finding(&alert.list, hit, known_score)?;
+        if alerts::replace_hit(tx, scope, &attempt, (alert.id, score(hit), &finding)).await? {
+            let detail = json!({"logId": alert.log_id});
+            note(tx, scope, (ACTOR, "alert.weakened"), alert.id, detail).await?;
         }
         Ok(())
     }
 
-    fn finding(&self, list: &str, hit: &ScreeningHit, news: News) -> Result<String, Problem> {
+    fn finding(&self, list: &str, hit: &ScreeningHit, known_score: Option<i64>) -> Result<String, Problem> {
         let change = self.changes.get(&(list.to_owned(), hit.id.clone()));
         let finding = Finding {
             hit: hit.clone(),
-            known_score: match news {
-                News::New => None,
-                News::Stronger(known) => Some(known),
-            },
+            known_score,
             change: change.map(|(kind, _)| *kind),
             fields: change.map(|(_, fields)| fields.clone()).unwrap_or_default(),
             version: self.lists.screener.lists().get(list).cloned().unwrap_or_default(),
@@ -143,51 +149,28 @@ impl<'a> Recorder<'a> {
             .map(String::as_str)
     }
 
-    /// The listings that a reviewer found not to mean the person.
+    /// The listings that a reviewer found not to mean the person. They count for all of the person's approvals, so the
+    /// strictest Flow counts, and the least proven face.
     async fn cleared(
         &self,
         tx: &mut Tx,
         person: Uuid,
-        home: &Attempt,
+        watched: &[Attempt],
     ) -> Result<Vec<ClearedListing>, Problem> {
-        let proven = Detail::of(home).is_ok_and(|detail| detail.face_proven);
+        let mut proven = true;
+        for attempt in watched {
+            // Nothing is set aside by what cannot be read.
+            let Ok(detail) = Detail::of(attempt) else {
+                return Ok(Vec::new());
+            };
+            proven &= detail.face_proven;
+        }
         let rows = suppressions::of_attempt(tx, self.scope, person, proven).await?;
-        let required = four_eyes::of_attempt(tx, self.scope, home).await?;
-        let needs_two = self.settings.four_eyes || required.account || required.flow;
+        let required = four_eyes_of(tx, self.scope, watched).await?;
+        let needs_two = required.account || required.flow;
         let cleared = rows.map_or_else(Vec::new, |rows| suppressions::cleared(&rows));
         Ok(effective_listings(cleared, needs_two))
     }
-}
-
-/// The newest approved attempt of each approved registration whose Flow watches its people, the newest first.
-async fn watched(
-    tx: &mut Tx,
-    scope: Scope,
-    person: Uuid,
-    attempts: &[Attempt],
-) -> Result<Vec<Attempt>, Problem> {
-    let registrations = store::registrations::of_facemap(tx, scope, person).await?;
-    let mut found: Vec<Attempt> = Vec::new();
-    for registration in registrations {
-        if registration.status != Some(AttemptStatus::Approved) {
-            continue;
-        }
-        // Newest first.
-        let newest = attempts.iter().find(|attempt| {
-            attempt.registration_id == Some(registration.id) && attempt.status == AttemptStatus::Approved
-        });
-        let Some(newest) = newest else { continue };
-        let flow = store::flows::get(tx, scope, newest.flow_id).await?;
-        // People of a Flow that was deleted or cannot be read are watched.
-        let is_on = flow.is_none_or(|flow| {
-            flow_content::parse(&flow.into()).map_or(true, |flow| flow.settings.ongoing_screening)
-        });
-        if is_on {
-            found.push(newest.clone());
-        }
-    }
-    found.sort_by_key(|attempt| std::cmp::Reverse(attempt.log_id));
-    Ok(found)
 }
 
 /// The hits that the person's approved attempts listed, and those of alerts that are decided. A record that cannot be
@@ -199,41 +182,73 @@ fn known_hits(attempts: &[Attempt], alerts: &[Alert]) -> Vec<KnownHit> {
         .filter(|attempt| attempt.status == AttemptStatus::Approved)
     {
         if let Ok(screening) = stored_screening(attempt) {
-            known.extend(screening.results.iter().map(KnownHit::from));
+            known.extend(screening.results.iter().map(known_hit));
         }
         if let Ok(detail) = Detail::of(attempt) {
-            known.extend(detail.suppressed.iter().map(KnownHit::from));
+            known.extend(detail.suppressed.iter().map(known_hit));
         }
     }
     for alert in alerts.iter().filter(|alert| alert.state.is_decided()) {
         if let Ok(finding) = Finding::of(alert) {
-            known.push(KnownHit::from(&finding.hit));
+            known.push(known_hit(&finding.hit));
         }
     }
     known
 }
 
-/// Closes an alert because of a change of its list.
+/// A hit as it is known. Earlier versions called every hit a match, whatever its entry is listed for.
+fn known_hit(hit: &ScreeningHit) -> KnownHit {
+    KnownHit {
+        id: hit.id.clone(),
+        datasets: hit.datasets.clone(),
+        score: score(hit),
+        matched: hit.matched && hit.topics.as_deref().is_none_or(is_sanctioned),
+    }
+}
+
+/// Whether an alert is open and nobody has changed it since it was read. The caller has locked the account.
+async fn is_as_read(tx: &mut Tx, scope: Scope, alert: &Alert) -> Result<bool, Problem> {
+    let now = alerts::get(tx, scope, alert.id).await?;
+    Ok(now.is_some_and(|now| now.state == AlertState::Open && now.changed_at == alert.changed_at))
+}
+
+/// Closes an alert because of a change of its list, unless it has changed since it was read.
 pub(super) async fn close(
     tx: &mut Tx,
     scope: Scope,
     alert: &Alert,
     state: AlertState,
 ) -> Result<(), Problem> {
-    if alerts::close(tx, scope, alert.id, state).await? {
-        note(tx, scope, "alert.closed", alert.id, alert.log_id).await?;
+    if is_as_read(tx, scope, alert).await? && alerts::close(tx, scope, alert.id, state).await? {
+        let detail = json!({"logId": alert.log_id});
+        note(tx, scope, (ACTOR, "alert.closed"), alert.id, detail).await?;
     }
     Ok(())
 }
 
-/// An audit row. It contains neither list nor entry, because audit rows are never erased.
-async fn note(tx: &mut Tx, scope: Scope, action: &str, id: Uuid, log_id: i64) -> Result<(), Problem> {
-    let (subject, detail) = (id.to_string(), json!({"logId": log_id}).to_string());
-    let entry = Entry {
-        actor: ACTOR,
-        action,
-        subject: &subject,
-        detail: &detail,
-    };
-    Ok(audit::write(tx, scope, &entry).await?)
+#[cfg(test)]
+mod tests {
+    use verification::rescreening::news;
+
+    use super::*;
+
+    /// A hit as an earlier version recorded it: a match, whatever the entry's topics.
+    #[test]
+    fn a_politically_exposed_person_who_is_sanctioned_is_news() {
+        let hit = |topics: serde_json::Value| -> ScreeningHit {
+            let hit = json!({"id": "os-1", "caption": "Ottoline Velloway", "schema": "Person", "score": 0.9,
+                "match": true, "datasets": ["os"], "topics": topics});
+            serde_json::from_value(hit).unwrap()
+        };
+        let sanctioned = hit(json!(["role.pep", "sanction"]));
+        for (earlier, expected) in [
+            (json!(["role.pep"]), Some(News::New)),
+            (json!(["sanction"]), None),
+            (json!([]), None),
+            (json!(null), None),
+        ] {
+            let known = [known_hit(&hit(earlier.clone()))];
+            assert_eq!(news(&known, &sanctioned), expected, "{earlier}");
+        }
+    }
 }

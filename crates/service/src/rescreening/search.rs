@@ -4,10 +4,10 @@
 //! entries with the same scores as a search of everything would.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sanctions::changes::{ChangeKind, FieldChange, changes};
-use sanctions::{List, ListStore, ScreenOptions, Screener};
+use sanctions::{List, ListStore, ScreenOptions, Screener, WordMemory};
 use store::rescreenings::ListDigests;
 use verification::names::{ScreenedName, combine};
 use verification::screening::ScreeningHit;
@@ -15,7 +15,7 @@ use verification::screening::ScreeningHit;
 use crate::lists::MerchantLists;
 use crate::names::query;
 use crate::problem::Problem;
-use crate::screening_hits;
+use crate::{cpu, screening_hits};
 
 /// How entries changed, by list and id.
 pub(super) type Changes = HashMap<(String, String), (ChangeKind, Vec<FieldChange>)>;
@@ -30,6 +30,36 @@ pub(super) struct Search {
     ids: BTreeMap<String, HashSet<String>>,
     /// The lists that are searched.
     used: BTreeSet<String>,
+    /// What the last page left, for the next one.
+    memory: Mutex<WordMemory>,
+}
+
+/// The last search, because many accounts use the same lists.
+#[derive(Default)]
+pub(super) struct LastSearch(Option<(ListDigests, ListDigests, Arc<Search>)>);
+
+impl LastSearch {
+    /// See [`Search::new`]. Blocks a worker thread, not the server.
+    pub(super) async fn get(
+        &mut self,
+        lists: &Arc<MerchantLists>,
+        store: &ListStore,
+        done: &ListDigests,
+        target: &ListDigests,
+    ) -> Result<Arc<Search>, Problem> {
+        if let Some((known_done, known_target, search)) = &self.0
+            && (known_done, known_target) == (done, target)
+        {
+            return Ok(Arc::clone(search));
+        }
+        self.0 = None;
+        let (lists, store) = (Arc::clone(lists), store.clone());
+        let (before, now) = (done.clone(), target.clone());
+        let search = cpu::blocking(move || Ok(Search::new(&lists, &store, &before, &now))).await??;
+        let search = Arc::new(search);
+        self.0 = Some((done.clone(), target.clone(), Arc::clone(&search)));
+        Ok(search)
+    }
 }
 
 impl Search {
@@ -75,7 +105,8 @@ impl Search {
                 }
             }
         }
-        let all_changed = search.unknown.len() == lists.screener.lists().len();
+        // The lists of other accounts are left out by the options of each search.
+        let all_changed = search.unknown.len() == target.len();
         search.screener = match all_changed {
             true => Arc::clone(&lists.screener),
             false => Arc::new(Screener::of_parts(Arc::clone(&lists.screener), parts)),
@@ -100,6 +131,7 @@ impl Search {
             unknown: BTreeSet::new(),
             ids: BTreeMap::new(),
             used: BTreeSet::new(),
+            memory: Mutex::default(),
         }
     }
 
@@ -128,6 +160,11 @@ impl Search {
         self.screener.is_empty()
     }
 
+    /// What earlier searches remember. Only one search at a time makes use of it.
+    pub(super) fn memory(&self) -> MutexGuard<'_, WordMemory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// How entries changed.
     pub(super) fn changes(&self) -> &Changes {
         &self.changes
@@ -148,11 +185,12 @@ impl Search {
         self.unknown.contains(list) || self.changes.contains_key(&(list.to_owned(), id.to_owned()))
     }
 
-    /// All hits of a person's names, matches first.
+    /// All hits of a person's names, matches first. `memory` belongs to this search.
     pub(super) fn hits(
         &self,
         names: &[ScreenedName],
         options: &ScreenOptions,
+        memory: &mut WordMemory,
     ) -> Result<Vec<ScreeningHit>, Problem> {
         let options = ScreenOptions {
             limit: usize::MAX,
@@ -163,9 +201,9 @@ impl Search {
             // The attempt was screened under it, so it can be searched.
             let result = self
                 .screener
-                .screen(&query(name), &options)
+                .screen_one_of_many(&query(name), &options, memory)
                 .map_err(Problem::internal)?;
-            if !result.results.is_empty() {
+            if let Some(result) = result {
                 screened.push((name, screening_hits::screening(result)));
             }
         }

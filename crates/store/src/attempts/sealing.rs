@@ -30,7 +30,7 @@ pub(crate) fn open_external_id(
 const NAMES: &str = "attempts.names";
 
 /// Seals the names under which an attempt was screened.
-pub(super) fn seal_names(key: &DataKey, scope: Scope, id: &Uuid, names: &str) -> Vec<u8> {
+pub(crate) fn seal_names(key: &DataKey, scope: Scope, id: &Uuid, names: &str) -> Vec<u8> {
     key.seal(&seal_context(scope, NAMES, id), names.as_bytes())
 }
 

@@ -138,6 +138,7 @@ pub(crate) async fn suppressions_stay_with_their_person(bench: Bench) {
         reason: "birth_date".into(),
         at: START,
         confirmed_by: (score == 9000).then_some(Uuid::from_u128(8)),
+        matched: score == 9000,
     };
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         suppressions::put(tx, scope, provisional, &listed("ofac-1", 7000)).await?;

@@ -97,7 +97,8 @@ on_every_database! {
     review: the_queue_is_filtered_and_paged, a_claim_is_one_persons, notes_and_proposals_are_sealed, people_are_found_by_several_words,
         reviewers_keep_views_and_reasons;
     hits: dispositions_and_acts_wait_sealed, suppressions_stay_with_their_person;
-    rescreening: a_run_belongs_to_one_worker_and_is_continued, alerts_wait_and_close_and_go_with_their_attempt,
+    rescreening: a_run_belongs_to_one_worker_and_is_continued,
+        what_a_run_may_have_got_wrong_is_looked_at_again, alerts_wait_and_close_and_go_with_their_attempt,
         names_are_read_of_approved_people_alone;
     schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
         what_cannot_be_serialised_runs_again;

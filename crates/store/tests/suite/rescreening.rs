@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use reference::status::{AttemptStatus, Decision};
-use store::alerts::{self, AlertFilter, AlertState, NewAlert};
+use store::alerts::{self, AlertFilter, AlertState, NewAlert, StateFilter};
 use store::attempts;
-use store::rescreenings::{self, ListDigests, Rescreening, Step, StoredNames};
+use store::rescreenings::{self, ListDigests, Request, Rescreening, Step, StoredNames};
 use store::{Error, Scope};
 use uuid::Uuid;
 
@@ -64,12 +64,64 @@ pub(crate) async fn a_run_belongs_to_one_worker_and_is_continued(bench: Bench) {
     bench.pass(Duration::from_secs(61));
     let anew = begin(&bench, scope, &lists("2"), ada).await.unwrap();
     assert_eq!((anew.after, anew.people), (Uuid::nil(), 0));
+    // A sign of life extends the lease.
+    bench.pass(Duration::from_secs(59));
+    assert!(extend(&bench, scope, ada).await && !extend(&bench, scope, bob).await);
+    bench.pass(Duration::from_secs(59));
+    assert!(begin(&bench, scope, &lists("2"), bob).await.is_none());
     assert!(finish(&bench, scope, ada).await);
     assert!(!finish(&bench, scope, ada).await, "there is no run");
-    let all = rescreenings::list(&mut bench.read().await).await.unwrap();
-    let (of, done) = all.first().unwrap();
-    assert_eq!((all.len(), *of, &done.done), (1, scope, &lists("2")));
+    let done = state(&bench, scope).await;
+    assert_eq!(done.done, lists("2"));
     assert!(done.target.is_none() && done.finished_at.is_some());
+}
+
+async fn extend(bench: &Bench, scope: Scope, lease: Uuid) -> bool {
+    store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+        rescreenings::extend(tx, scope, lease, LEASE).await
+    })
+    .unwrap()
+}
+
+async fn state(bench: &Bench, scope: Scope) -> Rescreening {
+    let mut all = rescreenings::list(&mut bench.read().await).await.unwrap();
+    let (of, state) = all.pop().unwrap();
+    assert_eq!((all.len(), of), (0, scope));
+    state.unwrap()
+}
+
+pub(crate) async fn what_a_run_may_have_got_wrong_is_looked_at_again(bench: Bench) {
+    let scope = bench.scope().await;
+    let lists = |un: &str, eu: Option<&str>| {
+        let eu = eu.map(|digest| ("eu".to_owned(), digest.to_owned()));
+        ListDigests::from_iter([("un".to_owned(), un.to_owned())].into_iter().chain(eu))
+    };
+    let (ada, bob) = (Uuid::from_u128(0xA), Uuid::from_u128(0xB));
+    begin(&bench, scope, &lists("1", Some("1")), ada).await.unwrap();
+    assert!(finish(&bench, scope, ada).await);
+    // A run for other lists began and was abandoned: it may have opened alerts for UN 2, and closed those of the EU.
+    begin(&bench, scope, &lists("2", None), ada).await.unwrap();
+    bench.pass(Duration::from_secs(61));
+    let back = begin(&bench, scope, &lists("1", Some("1")), bob).await.unwrap();
+    assert_eq!(back.done, ListDigests::new());
+    assert!(finish(&bench, scope, bob).await);
+    // A list that the abandoned run left as it was is still known.
+    begin(&bench, scope, &lists("2", Some("1")), ada).await.unwrap();
+    bench.pass(Duration::from_secs(61));
+    let back = begin(&bench, scope, &lists("3", Some("1")), bob).await.unwrap();
+    assert_eq!(back.done, ListDigests::from([("eu".to_owned(), "1".to_owned())]));
+    // What was forgotten ends the run in progress.
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        rescreenings::forget(tx, scope).await
+    })
+    .unwrap();
+    assert!(!advance(&bench, scope, bob, 6).await && !finish(&bench, scope, bob).await);
+    let begun = begin(&bench, scope, &lists("3", None), ada).await.unwrap();
+    assert_eq!((begun.done, begun.after), (ListDigests::new(), Uuid::nil()));
+    // A row that cannot be read is no reason to forget the others.
+    bench.sql("update rescreenings set done = 'x'").await;
+    let all = rescreenings::list(&mut bench.read().await).await.unwrap();
+    assert!(matches!(all.as_slice(), [(of, Err(_))] if *of == scope));
 }
 
 pub(crate) async fn alerts_wait_and_close_and_go_with_their_attempt(bench: Bench) {
@@ -112,19 +164,25 @@ pub(crate) async fn alerts_wait_and_close_and_go_with_their_attempt(bench: Bench
     let later = bench.read().await.now() + 60_000;
     assert!(claim(ada, later).await && !claim(bob, later).await && claim(ada, 0).await);
     assert!(claim(bob, later).await, "the first one gave it back");
-    let decided = store::transaction!(bench.db, |tx| -> Result<(bool, bool), Error> {
-        let how = (first, AlertState::OtherPerson);
-        let once = alerts::decide(tx, scope, &own, how, ("staff:a", "born elsewhere")).await?;
-        let again = alerts::decide(tx, scope, &own, how, ("staff:a", "again")).await?;
-        Ok((once, again))
+    let decided = store::transaction!(bench.db, |tx| -> Result<(bool, bool, bool), Error> {
+        let seen = alerts::get(tx, scope, first).await?.unwrap();
+        let stale = alerts::Alert {
+            changed_at: seen.changed_at - 1,
+            ..seen.clone()
+        };
+        let state = AlertState::OtherPerson;
+        let changed = alerts::decide(tx, scope, &own, (&stale, state), ("staff:a", "unseen")).await?;
+        let once = alerts::decide(tx, scope, &own, (&seen, state), ("staff:a", "born elsewhere")).await?;
+        let again = alerts::decide(tx, scope, &own, (&seen, state), ("staff:a", "again")).await?;
+        Ok((changed, once, again))
     })
     .unwrap();
-    assert_eq!(decided, (true, false));
+    assert_eq!(decided, (false, true, false));
     let closed = store::transaction!(bench.db, |tx| -> Result<bool, Error> {
         alerts::close(tx, scope, second, AlertState::Delisted).await
     });
     assert!(closed.unwrap());
-    let list = async |state: Option<AlertState>| {
+    let list = async |state: StateFilter| {
         let filter = AlertFilter {
             state,
             ..AlertFilter::default()
@@ -137,12 +195,12 @@ pub(crate) async fn alerts_wait_and_close_and_go_with_their_attempt(bench: Bench
             .map(|alert| (alert.id, alert.reason))
             .collect::<Vec<_>>()
     };
-    assert_eq!(list(Some(AlertState::Open)).await, []);
+    assert_eq!(list(StateFilter::Waiting).await, []);
     assert_eq!(
-        list(Some(AlertState::OtherPerson)).await,
+        list(StateFilter::In(AlertState::OtherPerson)).await,
         [(first, Some("born elsewhere".to_owned()))]
     );
-    assert_eq!(list(None).await.len(), 2);
+    assert_eq!(list(StateFilter::Any).await.len(), 2);
     // Only a reviewer's decision can be taken back.
     let reopened = store::transaction!(bench.db, |tx| -> Result<(bool, bool), Error> {
         Ok((
@@ -151,10 +209,29 @@ pub(crate) async fn alerts_wait_and_close_and_go_with_their_attempt(bench: Bench
         ))
     });
     assert_eq!(reopened.unwrap(), (true, false));
-    assert_eq!(
-        alerts::count_open(&mut bench.read().await, scope).await.unwrap(),
-        1
-    );
+    let waiting = async || {
+        alerts::count_waiting(&mut bench.read().await, scope)
+            .await
+            .unwrap()
+    };
+    assert_eq!(waiting().await, 1);
+    // A listing that means the person waits until the person is no longer approved.
+    let registered = store::transaction!(bench.db, |tx| -> Result<Uuid, Error> {
+        let seen = alerts::get(tx, scope, first).await?.unwrap();
+        let how = (&seen, AlertState::SamePerson);
+        alerts::decide(tx, scope, &own, how, ("staff:a", "the same date")).await?;
+        let registration =
+            store::registrations::create(tx, scope, own.facemap_id, None, "ada@example.com").await?;
+        store::registrations::set_status(tx, scope, registration.id, Some(AttemptStatus::Approved)).await?;
+        Ok(registration.id)
+    })
+    .unwrap();
+    assert_eq!((waiting().await, list(StateFilter::Waiting).await.len()), (1, 1));
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        store::registrations::set_status(tx, scope, registered, Some(AttemptStatus::Declined)).await
+    })
+    .unwrap();
+    assert_eq!((waiting().await, list(StateFilter::Waiting).await.len()), (0, 0));
     store::transaction!(bench.db, |tx| -> Result<Option<Uuid>, Error> {
         attempts::delete(tx, scope, log_id).await
     })
@@ -200,6 +277,11 @@ pub(crate) async fn names_are_read_of_approved_people_alone(bench: Bench) {
     // An attempt of an earlier version has no names beside its record.
     bench.sql("update attempts set names_sealed = null").await;
     assert_eq!(names().await[0].names, StoredNames::InRecord);
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        rescreenings::remember_names(tx, scope, &own, "{}").await
+    })
+    .unwrap();
+    assert_eq!(names().await[0].names, StoredNames::Text("{}".into()));
     bench.sql("update attempts set names_sealed = wrapped_key").await;
     assert_eq!(names().await[0].names, StoredNames::Unreadable);
     // A request is answered once, and goes with its person.
@@ -214,15 +296,32 @@ pub(crate) async fn names_are_read_of_approved_people_alone(bench: Bench) {
     let requested = rescreenings::requested(&mut bench.read().await, 10)
         .await
         .unwrap();
-    assert_eq!(requested, [(scope, own.facemap_id)]);
-    let taken = store::transaction!(bench.db, |tx| -> Result<(bool, bool), Error> {
-        let take = rescreenings::take_request(tx, scope, own.facemap_id).await?;
-        Ok((take, rescreenings::take_request(tx, scope, own.facemap_id).await?))
-    });
-    assert_eq!(taken.unwrap(), (true, false));
+    let asked = requested[0];
+    assert_eq!(
+        (requested.len(), asked.scope, asked.facemap_id),
+        (1, scope, own.facemap_id)
+    );
+    let take = async |request: Request| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            rescreenings::take_request(tx, request).await
+        })
+        .unwrap()
+    };
+    // Whoever asked again meanwhile gets another answer.
     ask().await;
+    assert!(!take(asked).await);
+    let asked = rescreenings::requested(&mut bench.read().await, 10)
+        .await
+        .unwrap()[0];
+    assert!(take(asked).await && !take(asked).await);
+    ask().await;
+    // An earlier version gives no token.
+    bench.sql("update rescreening_requests set token = null").await;
+    let asked = rescreenings::requested(&mut bench.read().await, 10)
+        .await
+        .unwrap()[0];
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        rescreenings::postpone(tx, scope, own.facemap_id, 60_000).await
+        rescreenings::postpone(tx, asked, 60_000).await
     })
     .unwrap();
     assert!(

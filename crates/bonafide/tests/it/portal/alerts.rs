@@ -78,7 +78,7 @@ on_both!(alerts_are_decided_and_change_no_status, |backend| {
     let path = format!("/portal/alerts/{first}/decide");
     let page = ada.get(&format!("/portal/alerts/{first}")).await.page();
     assert!(
-        page.contains("later") && page.contains("The earlier version of the list is not available"),
+        page.contains("later") && page.contains("There was no earlier version of this list"),
         "{page}"
     );
     let form = |conclusion: &'static str, why: &'static str, reason: &'static str| {
@@ -128,6 +128,12 @@ on_both!(alerts_are_decided_and_change_no_status, |backend| {
         page.contains("same passport") && page.contains("decline it"),
         "{page}"
     );
+    let list = reviewer.get("/portal/alerts").await.page();
+    assert!(
+        list.contains(&second) && list.contains("Still approved"),
+        "{list}"
+    );
+    assert!(!list.contains(&first), "a closed one: {list}");
     assert_eq!(
         server
             .count("select count(*) from registrations where status = 'approved'")
