@@ -1,10 +1,11 @@
 //! Shared parts of the CSV formats: detecting the format by the first row, and reading rows with their line
-//! numbers.
+//! numbers. Rows below a header must have its number of fields; nothing is guessed for others.
 
 use std::io::BufRead;
 
 use csv::{ByteRecord, ReaderBuilder};
 
+use super::eu_csv;
 use super::input::{FileKind, Tally};
 use super::list::ImportError;
 
@@ -20,6 +21,9 @@ pub(super) fn sniff(text: &str) -> Option<FileKind> {
     let mut row = csv::StringRecord::new();
     if !reader.read_record(&mut row).ok()? {
         return None;
+    }
+    if text.lines().next().is_some_and(eu_csv::is_header) {
+        return Some(FileKind::EuCsv);
     }
     let numeric = |i: usize| {
         row.get(i)
@@ -52,7 +56,79 @@ pub(super) fn rows(
     tally: &mut Tally,
     mut each: impl FnMut(&[String], u64, &mut Tally),
 ) -> Result<(), ImportError> {
+    separated_rows(b',', name, input, tally, |fields, lines, tally| {
+        each(fields, lines.0, tally);
+        Ok(())
+    })
+}
+
+/// Calls `header` with the first row and `each` with every other one that has as many fields, and its line number. Rows
+/// with more or fewer fields are rejected. It fails if the last row is one of them, because then the file is cut off,
+/// or if one has several lines, because then a quotation mark is not closed and whole rows are in it.
+pub(super) fn rows_below_header<H>(
+    separator: u8,
+    name: &str,
+    input: impl BufRead,
+    tally: &mut Tally,
+    header: impl FnOnce(&[String]) -> Result<H, ImportError>,
+    mut each: impl FnMut(&mut H, &[String], u64, &mut Tally),
+) -> Result<H, ImportError> {
+    let mut header = Some(header);
+    let mut head: Option<(H, usize)> = None;
+    let mut cut_off = None;
+    separated_rows(separator, name, input, tally, |fields, (first, last), tally| {
+        if let Some(header) = header.take() {
+            head = Some((header(fields)?, fields.len()));
+            return Ok(());
+        }
+        let Some((head, columns)) = &mut head else {
+            return Ok(());
+        };
+        cut_off = None;
+        // Spreadsheet programs leave blank rows.
+        if fields.iter().all(String::is_empty) {
+            return Ok(());
+        }
+        if fields.len() == *columns {
+            each(head, fields, first, tally);
+            return Ok(());
+        }
+        let reason = format!("{} fields below a header of {columns}", fields.len());
+        if last > first {
+            let reason =
+                format!("the row in lines {first} to {last} has {reason}: a quotation mark is not closed");
+            return Err(tally.damaged(name, reason));
+        }
+        cut_off = Some(first);
+        tally.rows += 1;
+        tally.reject(first, reason);
+        Ok(())
+    })?;
+    if let Some(line) = cut_off {
+        let reason = format!("it breaks off in line {line}; download it again");
+        return Err(tally.damaged(name, reason));
+    }
+    let head = head.map(|(head, _)| head);
+    head.ok_or_else(|| ImportError::Empty(name.into()))
+}
+
+/// The error of a table without a column that its reader needs.
+pub(super) fn lacks_column(name: &str, column: &str) -> ImportError {
+    ImportError::Incomplete(format!(
+        "{name} lacks the column {column}: import the file as its publisher offers it"
+    ))
+}
+
+/// Calls `each` with every row and its first and last line.
+fn separated_rows(
+    separator: u8,
+    name: &str,
+    input: impl BufRead,
+    tally: &mut Tally,
+    mut each: impl FnMut(&[String], (u64, u64), &mut Tally) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
     let mut reader = ReaderBuilder::new()
+        .delimiter(separator)
         .has_headers(false)
         .flexible(true)
         .from_reader(Bounded {
@@ -89,7 +165,9 @@ pub(super) fn rows(
         }
         fields.clear();
         fields.extend(row.iter().map(text));
-        each(&fields, line, tally);
+        // The reader stands after the row's line break.
+        let last = reader.position().line().saturating_sub(1).max(line);
+        each(&fields, (line, last), tally)?;
     }
 }
 

@@ -13,7 +13,7 @@ use crate::entity::{
     Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, add_unique, push_unique,
 };
 
-const NAME: &str = "eu_fsf";
+pub(super) const NAME: &str = "eu_fsf";
 
 pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result<List, ImportError> {
     let mut entities = Vec::new();
@@ -32,7 +32,8 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
     })
 }
 
-fn entity(subject: &Element) -> Result<Entity, &'static str> {
+/// The entity of a `sanctionEntity`, which the CSV's rows are made into as well.
+pub(super) fn entity(subject: &Element) -> Result<Entity, &'static str> {
     let id = subject.attribute("logicalId", Use::Compared);
     if id.is_empty() {
         return Err("no logicalId");

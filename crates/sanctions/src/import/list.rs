@@ -28,6 +28,8 @@ pub enum ListFormat {
     SimpleCsv,
     /// The European Union's consolidated list of financial sanctions, XML 1.1.
     EuXml,
+    /// The European Union's consolidated list of financial sanctions, CSV 1.1.
+    EuCsv,
     /// The UK Sanctions List, XML.
     UkXml,
     /// The UK Sanctions List, CSV.
@@ -49,6 +51,7 @@ impl ListFormat {
             | ListFormat::FollowTheMoney
             | ListFormat::SimpleCsv => false,
             ListFormat::EuXml
+            | ListFormat::EuCsv
             | ListFormat::UkXml
             | ListFormat::UkCsv
             | ListFormat::ChXml

@@ -1,6 +1,6 @@
 //! Reads the authorities' lists from whole files in bounded memory: OFAC's advanced XML and legacy CSV, the consolidated
-//! XML of the United Nations, the European Union, Switzerland and Canada, the UK Sanctions List as XML and CSV, and
-//! OpenSanctions' FollowTheMoney lines and `targets.simple.csv`.
+//! XML of the United Nations, the European Union, Switzerland and Canada, the European Union's CSV, the UK Sanctions List
+//! as XML and CSV, and OpenSanctions' FollowTheMoney lines and `targets.simple.csv`.
 //!
 //! A bad row is counted and reported with its line; its content is never guessed. Nothing here changes the
 //! active lists: [`check_guards`] decides whether a list may become active, and [`crate::store`] activates
@@ -9,6 +9,7 @@
 mod ca_xml;
 mod ch_xml;
 mod csv_tables;
+mod eu_csv;
 mod eu_xml;
 mod ftm;
 mod input;
@@ -142,6 +143,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
             (_, Some(ListFormat::UnXml)) => FileKind::UnXml,
             (_, Some(ListFormat::OfacAdvancedXml)) => FileKind::OfacXml,
             (_, Some(ListFormat::EuXml)) => FileKind::EuXml,
+            (_, Some(ListFormat::EuCsv)) => FileKind::EuCsv,
             (_, Some(ListFormat::UkXml)) => FileKind::UkXml,
             (_, Some(ListFormat::UkCsv)) => FileKind::UkCsv,
             (_, Some(ListFormat::ChXml)) => FileKind::ChXml,
@@ -168,6 +170,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
                 ListFormat::OfacAdvancedXml => ofac_xml::read(&name, input, &mut tally)?,
                 ListFormat::UnXml => un_xml::read(&name, input, &mut tally)?,
                 ListFormat::EuXml => eu_xml::read(&name, input, &mut tally)?,
+                ListFormat::EuCsv => eu_csv::read(&name, input, &mut tally)?,
                 ListFormat::UkXml => uk::read_xml(&name, input, &mut tally)?,
                 ListFormat::UkCsv => uk::read_csv(&name, input, &mut tally)?,
                 ListFormat::ChXml => ch_xml::read(&name, input, &mut tally)?,
@@ -350,5 +353,7 @@ pub fn check_guards(
 
 #[cfg(test)]
 mod country_tests;
+#[cfg(test)]
+mod table_tests;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use super::xml::{Step, Walker};
 const MAX_VALUES: usize = 200_000;
 
 /// An element with everything in it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Element {
     /// Its local name.
     pub(super) name: String,
@@ -24,7 +24,7 @@ pub(super) struct Element {
 }
 
 /// A text, and what a reader made of it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 struct Value {
     text: String,
     used: Cell<Use>,
@@ -46,6 +46,33 @@ impl Value {
 }
 
 impl Element {
+    /// An element with a text, for lists that are tables of what their publisher also has as XML.
+    pub(super) fn with_text(name: &str, text: &str) -> Element {
+        Element {
+            name: name.to_owned(),
+            text: Value::of(text),
+            ..Element::default()
+        }
+    }
+
+    /// Adds an attribute.
+    pub(super) fn add_attribute(&mut self, name: &str, value: &str) {
+        self.attributes.push((name.to_owned(), Value::of(value)));
+    }
+
+    /// Adds a child, unless the last child of its name is the same.
+    pub(super) fn add_child(&mut self, child: Element) {
+        let last = self.children.iter().rev().find(|last| last.name == child.name);
+        if last != Some(&child) {
+            self.children.push(child);
+        }
+    }
+
+    /// The number of its children.
+    pub(super) fn len(&self) -> usize {
+        self.children.len()
+    }
+
     /// The children of a name, in the order of the file.
     pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
         self.children.iter().filter(move |child| child.name == name)
@@ -87,12 +114,20 @@ impl Element {
 
     /// Counts its values by name and use.
     fn count(&self, tally: &mut Tally) {
-        tally.value(&self.name, "", &self.text.text, self.text.used.get());
+        self.each_value("", &mut |_, element, attribute, value, used| {
+            tally.value(element, attribute, value, used);
+        });
+    }
+
+    /// Calls `each` with every value in it: the names of the parent, the element and the attribute (empty for a text),
+    /// the value, and what a reader made of it.
+    pub(super) fn each_value(&self, parent: &str, each: &mut impl FnMut(&str, &str, &str, &str, Use)) {
+        each(parent, &self.name, "", &self.text.text, self.text.used.get());
         for (name, value) in &self.attributes {
-            tally.value(&self.name, name, &value.text, value.used.get());
+            each(parent, &self.name, name, &value.text, value.used.get());
         }
         for child in &self.children {
-            child.count(tally);
+            child.each_value(&self.name, each);
         }
     }
 }
