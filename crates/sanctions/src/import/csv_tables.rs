@@ -5,9 +5,9 @@ use std::io::BufRead;
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use super::eu_csv;
 use super::input::{FileKind, Tally};
 use super::list::ImportError;
+use super::{csl_csv, eu_csv};
 
 /// Maximum number of bytes without a line break.
 const MAX_RECORD: usize = 1 << 20;
@@ -30,6 +30,9 @@ pub(super) fn sniff(text: &str) -> Option<FileKind> {
             .is_some_and(|f| !f.is_empty() && f.trim().bytes().all(|b| b.is_ascii_digit()))
     };
     let header = |name: &str| row.iter().any(|f| f.trim().eq_ignore_ascii_case(name));
+    if csl_csv::is_header(header) {
+        return Some(FileKind::CslCsv);
+    }
     if header("schema") && header("aliases") && header("id") {
         return Some(FileKind::SimpleCsv);
     }

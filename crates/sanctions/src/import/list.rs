@@ -38,6 +38,8 @@ pub enum ListFormat {
     ChXml,
     /// Canada's consolidated list of autonomous sanctions.
     CaXml,
+    /// The United States' Consolidated Screening List, CSV.
+    CslCsv,
 }
 
 impl ListFormat {
@@ -55,7 +57,8 @@ impl ListFormat {
             | ListFormat::UkXml
             | ListFormat::UkCsv
             | ListFormat::ChXml
-            | ListFormat::CaXml => true,
+            | ListFormat::CaXml
+            | ListFormat::CslCsv => true,
         }
     }
 }
@@ -119,6 +122,14 @@ pub enum ImportError {
     /// The content has none of the known formats.
     #[error("{0} is no list in a format that is known here")]
     UnknownFormat(String),
+    /// The file is something else that operators often have instead of a list.
+    #[error("{name} is {what}")]
+    OtherFile {
+        /// The file.
+        name: String,
+        /// What it is, and how to get the list.
+        what: &'static str,
+    },
     /// The files do not belong to one list, or a required file is missing.
     #[error("{0}")]
     Incomplete(String),

@@ -1,6 +1,7 @@
 //! Reads the authorities' lists from whole files in bounded memory: OFAC's advanced XML and legacy CSV, the consolidated
 //! XML of the United Nations, the European Union, Switzerland and Canada, the European Union's CSV, the UK Sanctions List
-//! as XML and CSV, and OpenSanctions' FollowTheMoney lines and `targets.simple.csv`.
+//! as XML and CSV, the United States' Consolidated Screening List, and OpenSanctions' FollowTheMoney
+//! lines and `targets.simple.csv`.
 //!
 //! A bad row is counted and reported with its line; its content is never guessed. Nothing here changes the
 //! active lists: [`check_guards`] decides whether a list may become active, and [`crate::store`] activates
@@ -8,7 +9,9 @@
 
 mod ca_xml;
 mod ch_xml;
+mod csl_csv;
 mod csv_tables;
+mod dates;
 mod eu_csv;
 mod eu_xml;
 mod ftm;
@@ -144,11 +147,18 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
             (_, Some(ListFormat::OfacAdvancedXml)) => FileKind::OfacXml,
             (_, Some(ListFormat::EuXml)) => FileKind::EuXml,
             (_, Some(ListFormat::EuCsv)) => FileKind::EuCsv,
+            (_, Some(ListFormat::CslCsv)) => FileKind::CslCsv,
             (_, Some(ListFormat::UkXml)) => FileKind::UkXml,
             (_, Some(ListFormat::UkCsv)) => FileKind::UkCsv,
             (_, Some(ListFormat::ChXml)) => FileKind::ChXml,
             (_, Some(ListFormat::CaXml)) => FileKind::CaXml,
-            _ => return Err(ImportError::UnknownFormat(source.name)),
+            _ => {
+                let name = source.name;
+                return Err(match other_file(input.buffer()) {
+                    Some(what) => ImportError::OtherFile { name, what },
+                    None => ImportError::UnknownFormat(name),
+                });
+            }
         };
         inputs.push((source.name, kind, input));
     }
@@ -171,6 +181,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
                 ListFormat::UnXml => un_xml::read(&name, input, &mut tally)?,
                 ListFormat::EuXml => eu_xml::read(&name, input, &mut tally)?,
                 ListFormat::EuCsv => eu_csv::read(&name, input, &mut tally)?,
+                ListFormat::CslCsv => csl_csv::read(&name, input, &mut tally)?,
                 ListFormat::UkXml => uk::read_xml(&name, input, &mut tally)?,
                 ListFormat::UkCsv => uk::read_csv(&name, input, &mut tally)?,
                 ListFormat::ChXml => ch_xml::read(&name, input, &mut tally)?,
@@ -238,6 +249,26 @@ fn sniff(input: &mut Input) -> std::io::Result<Option<FileKind>> {
         return Ok(Some(FileKind::Ftm));
     }
     Ok(csv_tables::sniff(text))
+}
+
+/// What a file without a list's format often is, by its beginning, and how to get the list.
+fn other_file(start: &[u8]) -> Option<&'static str> {
+    let text = String::from_utf8_lossy(&start[..start.len().min(1 << 10)]).to_lowercase();
+    match start {
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
+            Some("a text in UTF-16: download it again, or save it as UTF-8")
+        }
+        [0xD0, 0xCF, 0x11, 0xE0, ..] => Some(
+            "an Excel workbook of the old form (.xls), which no publisher updates: download the .xlsx file",
+        ),
+        [0x1F, 0x8B, ..] | [b'B', b'Z', b'h', ..] | [0x28, 0xB5, 0x2F, 0xFD, ..] => {
+            Some("compressed: unpack it first")
+        }
+        _ if text.trim_start().starts_with("<!doctype html") || text.contains("<html") => Some(
+            "a web page: the publisher's address has changed or requires a sign-in; open it in a browser",
+        ),
+        _ => None,
+    }
 }
 
 /// Why an imported list must not become active.

@@ -3,12 +3,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::csv_tables;
 use super::input::{FileKind, Input, Tally};
 use super::list::{ImportError, List};
 use super::ofac_xml::{NON_SDN, SDN, identifier};
+use super::{csv_tables, dates};
 use crate::countries;
-use crate::entity::{Entity, Gender, PartialDate, Schema, push_unique};
+use crate::entity::{Entity, Gender, Schema, push_unique};
 
 pub(super) fn read(inputs: &mut [(String, FileKind, Input)], tally: &mut Tally) -> Result<List, ImportError> {
     let mut list = List::default();
@@ -116,7 +116,7 @@ fn read_remarks(entity: &mut Entity, remarks: &str) {
         let remark = remark.trim();
         let remark = remark.strip_prefix("alt. ").unwrap_or(remark);
         if let Some(date) = remark.strip_prefix("DOB ") {
-            entity.birth_dates.extend(read_date(date));
+            entity.birth_dates.extend(dates::read_date(date));
         } else if let Some(country) = remark
             .strip_prefix("nationality ")
             .or(remark.strip_prefix("citizen "))
@@ -146,56 +146,65 @@ fn read_remarks(entity: &mut Entity, remarks: &str) {
     }
 }
 
+/// OFAC's names of numbers.
+const KINDS: &[&str] = &[
+    "Passport",
+    "Diplomatic Passport",
+    "National ID No.",
+    "Tax ID No.",
+    "Registration Number",
+    "Registration ID",
+    "Identification Number",
+    "Cedula No.",
+    "D.N.I.",
+    "R.F.C.",
+    "C.U.R.P.",
+    "NIT #",
+    "RUC #",
+    "RIF #",
+    "SSN",
+    "SWIFT/BIC",
+    "ISIN",
+    "D-U-N-S Number",
+    "Commercial Registry Number",
+    "Company Number",
+    "Business Registration Number",
+    "Economic Register Number (CBLS)",
+    "Government Gazette Number",
+    "Legal Entity Number",
+    "UK Company Number",
+    "Vessel Registration Identification",
+    "MMSI",
+    "Aircraft Tail Number",
+    "Aircraft Mode S Transponder Code",
+    "Aircraft Manufacturer's Serial Number (MSN)",
+    "Unified Social Credit Code (USCC)",
+    "Chinese Commercial Code",
+    "Driver's License No.",
+    "Personal ID Card",
+    "Citizen's Card Number",
+    "Birth Certificate Number",
+    "Stateless Person ID Card",
+    "Travel Document Number",
+    "V.A.T. Number",
+    "Italian Fiscal Code",
+    "US FEIN",
+    "Trade License No.",
+    "BIK (RU)",
+    "License",
+];
+
+/// A Chinese commercial code encodes a character of a name, and many people share it.
+const SHARED_KIND: &str = "Chinese Commercial Code";
+
+/// Whether OFAC calls a number that identifies its holder so.
+pub(super) fn is_number_kind(kind: &str) -> bool {
+    KINDS.contains(&kind) && kind != SHARED_KIND
+}
+
 /// `Passport A123 (Iran) expires …` → kind and number; `None` for remarks without a number.
 fn numbered(remark: &str) -> Option<(&str, &str)> {
-    const KINDS: &[&str] = &[
-        "Passport",
-        "Diplomatic Passport",
-        "National ID No.",
-        "Tax ID No.",
-        "Registration Number",
-        "Registration ID",
-        "Identification Number",
-        "Cedula No.",
-        "D.N.I.",
-        "R.F.C.",
-        "C.U.R.P.",
-        "NIT #",
-        "RUC #",
-        "RIF #",
-        "SSN",
-        "SWIFT/BIC",
-        "ISIN",
-        "D-U-N-S Number",
-        "Commercial Registry Number",
-        "Company Number",
-        "Business Registration Number",
-        "Economic Register Number (CBLS)",
-        "Government Gazette Number",
-        "Legal Entity Number",
-        "UK Company Number",
-        "Vessel Registration Identification",
-        "MMSI",
-        "Aircraft Tail Number",
-        "Aircraft Mode S Transponder Code",
-        "Aircraft Manufacturer's Serial Number (MSN)",
-        "Unified Social Credit Code (USCC)",
-        "Chinese Commercial Code",
-        "Driver's License No.",
-        "Personal ID Card",
-        "Citizen's Card Number",
-        "Birth Certificate Number",
-        "Stateless Person ID Card",
-        "Travel Document Number",
-        "V.A.T. Number",
-        "Italian Fiscal Code",
-        "US FEIN",
-        "Trade License No.",
-        "BIK (RU)",
-        "License",
-    ];
-    // A Chinese commercial code encodes a character of a name, and many people share it.
-    if remark.starts_with("Chinese Commercial Code") {
+    if remark.starts_with(SHARED_KIND) {
         return None;
     }
     let kind = KINDS
@@ -205,32 +214,4 @@ fn numbered(remark: &str) -> Option<(&str, &str)> {
     let rest = remark[kind.len()..].trim();
     let value = rest.split(" (").next().unwrap_or("").trim();
     (value.bytes().any(|b| b.is_ascii_alphanumeric()) && value.len() <= 64).then_some((*kind, value))
-}
-
-/// Reads OFAC's dates: `19 Mar 1978`, `Mar 1978`, `1978`, `circa 1978`, `1960 to 1962`, `01 Jan 1960 to 31
-/// Dec 1962`.
-fn read_date(text: &str) -> Option<PartialDate> {
-    const MONTHS: &str = "janfebmaraprmayjunjulaugsepoctnovdec";
-    let text = text.trim();
-    if let Some((from, to)) = text.split_once(" to ") {
-        return PartialDate::span(read_date(from)?.first_year, read_date(to)?.last_year);
-    }
-    let (about, text) = text
-        .strip_prefix("circa ")
-        .map_or((false, text), |rest| (true, rest));
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let month = |word: &str| {
-        let word = word.get(..3)?.to_ascii_lowercase();
-        MONTHS
-            .find(&word)
-            .filter(|at| at % 3 == 0)
-            .map(|at| (at / 3 + 1) as u8)
-    };
-    match words[..] {
-        [year] if about => PartialDate::about(year.parse().ok()?),
-        [year] => PartialDate::new(year.parse().ok()?, 0, 0),
-        [m, year] => PartialDate::new(year.parse().ok()?, month(m)?, 0),
-        [day, m, year] => PartialDate::new(year.parse().ok()?, month(m)?, day.parse().ok()?),
-        _ => None,
-    }
 }

@@ -251,14 +251,266 @@ fn damaged_eu_csv_is_refused_with_the_reason() {
     }
 }
 
+const CSL_COLUMNS: &str = "_id,source,entity_number,type,programs,name,title,addresses,federal_register_notice,\
+start_date,end_date,standard_order,license_requirement,license_policy,call_sign,vessel_type,gross_tonnage,\
+gross_registered_tonnage,vessel_flag,vessel_owner,remarks,source_list_url,alt_names,citizenships,dates_of_birth,\
+nationalities,places_of_birth,source_information_url,ids";
+
+const SDN_SOURCE: &str = "Specially Designated Nationals (SDN) - Treasury Department";
+
+fn csl(rows: &[&[(&str, &str)]]) -> String {
+    table(",", &CSL_COLUMNS.split(',').collect::<Vec<_>>(), rows)
+}
+
+fn csl_list() -> String {
+    csl(&[
+        &[
+            ("_id", "77001"),
+            ("source", SDN_SOURCE),
+            ("entity_number", "77001"),
+            ("type", "Individual"),
+            ("programs", "DEMO; OTHER"),
+            ("name", "\"QUENTHABAR, Zoltar\""),
+            ("title", "General"),
+            ("addresses", "\"Lamp 1, Uto, NO; TR\""),
+            ("remarks", "Linked to Lantern Front"),
+            ("source_list_url", "https://example.org/list"),
+            ("alt_names", "\"SOLTAR, Kwen; ZED\""),
+            ("citizenships", "IR"),
+            ("dates_of_birth", "1977-03-25; circa 1978"),
+            ("nationalities", "Atlantis"),
+            ("places_of_birth", "\"Uto, Utopia\""),
+            (
+                "ids",
+                "\"Passport, AB12345, IR; Gender, Male; Digital Currency Address - XBT, 1InventedXXXXXXXXXXXXXXX; \
+                 IR, 80-0890696, Tax ID No.; Chinese Commercial Code, 0001; Secondary sanctions risk:, Demo\"",
+            ),
+        ],
+        &[
+            ("_id", "5f0"),
+            ("source", "Entity List (EL) - Bureau of Industry and Security"),
+            ("name", "Lantern Research Institute"),
+            (
+                "addresses",
+                "\"Lamp 2, Uto, Utopia; and Lamp 3, Uto, Norway, NO\"",
+            ),
+            ("federal_register_notice", "83 FR 1"),
+            ("start_date", "2018-08-01"),
+            ("license_requirement", "For all items"),
+            ("alt_names", "\"Lantern Labs; and LRI\""),
+        ],
+        &[
+            ("source", "Nonproliferation Sanctions (ISN) - State Department"),
+            (
+                "name",
+                "\"Lantern Trading; and any successor, sub-unit, or subsidiary thereof\"",
+            ),
+        ],
+        &[
+            ("_id", "77002"),
+            ("source", SDN_SOURCE),
+            ("type", "Vessel"),
+            ("name", "LAMP STAR"),
+            ("vessel_flag", "Iran"),
+            (
+                "ids",
+                "\"Vessel Registration Identification, IMO 9123456; Panama, Former Vessel Flag\"",
+            ),
+        ],
+        &[("_id", "77003"), ("name", "No source")],
+        &[("_id", "77004"), ("source", SDN_SOURCE)],
+    ])
+}
+
+#[test]
+fn csl_csv() {
+    let (list, report) = read("consolidated.csv", csl_list().as_bytes()).unwrap();
+    assert_eq!(
+        (report.format, list.name.as_str()),
+        (ListFormat::CslCsv, "us_trade_csl")
+    );
+    assert_eq!((report.rows, report.entities, report.rejected), (6, 4, 2));
+    let person = &list.entities[0];
+    assert_eq!((person.id.as_str(), person.schema), ("csl-77001", Schema::Person));
+    assert_eq!(person.names, ["QUENTHABAR, Zoltar"]);
+    assert_eq!(person.aliases, ["SOLTAR, Kwen", "ZED"]);
+    assert_eq!(person.programs, [SDN_SOURCE, "DEMO", "OTHER"]);
+    assert_eq!(dates(person), ["1977-03-25", "1976/1980"]);
+    assert_eq!(
+        (&person.countries[..], &person.nationalities[..]),
+        (&["no".into(), "tr".into()][..], &["ir".into()][..])
+    );
+    assert_eq!(
+        numbers(person),
+        [
+            (IdentifierKind::Passport, "AB12345"),
+            (IdentifierKind::Tax, "80-0890696")
+        ]
+    );
+    assert_eq!(person.gender, Some(crate::entity::Gender::Male));
+    assert_eq!(person.wallets, ["1InventedXXXXXXXXXXXXXXX"]);
+    assert_remarks(
+        person,
+        &[
+            "Title: General",
+            "Remarks: Linked to Lantern Front",
+            "Nationality: Atlantis",
+            "Place of birth: Uto, Utopia",
+            "Address: Lamp 1, Uto, NO",
+            "Number: Passport, AB12345, IR",
+            "Chinese Commercial Code, 0001",
+            "Secondary sanctions risk:, Demo",
+        ],
+    );
+    let institute = &list.entities[1];
+    assert_eq!(
+        (institute.schema, institute.topics[0].as_str()),
+        (Schema::LegalEntity, "export.control")
+    );
+    assert_eq!(institute.aliases, ["Lantern Labs", "LRI"]);
+    assert_eq!(institute.countries, ["no"]);
+    assert_remarks(
+        institute,
+        &[
+            "Federal Register notice: 83 FR 1",
+            "Listed on 2018-08-01",
+            "Licence requirement: For all items",
+        ],
+    );
+    let company = &list.entities[2];
+    assert_eq!(company.names, ["Lantern Trading"]);
+    assert!(
+        company.id.starts_with("csl-nonproliferation-sanctions-isn"),
+        "{}",
+        company.id
+    );
+    let ship = &list.entities[3];
+    assert_eq!((ship.schema, ship.countries[0].as_str()), (Schema::Vessel, "ir"));
+    assert_eq!(numbers(ship), [(IdentifierKind::Imo, "9123456")]);
+    assert_remarks(ship, &["Panama, Former Vessel Flag"]);
+    assert_eq!(uses(&report, "alt_names"), [(Use::Compared, 2)]);
+    assert_eq!(uses(&report, "license_requirement"), [(Use::Kept, 1)]);
+    assert_eq!(uses(&report, "source_list_url"), [(Use::Unused, 1)]);
+}
+
+#[test]
+fn only_sources_of_sanctions_are_matches() {
+    for (source, topic, is_match) in [
+        (SDN_SOURCE, "sanction", true),
+        (
+            "Foreign Sanctions Evaders (FSE) - Treasury Department",
+            "sanction",
+            true,
+        ),
+        (
+            "Sectoral Sanctions Identifications List (SSI) - Treasury Department",
+            "sanction",
+            true,
+        ),
+        (
+            "Palestinian Legislative Council List (PLC) - Treasury Department",
+            "sanction",
+            true,
+        ),
+        ("Capta List (CAP) - Treasury Department", "sanction", true),
+        (
+            "Non-SDN Menu-Based Sanctions List (NS-MBS List) - Treasury Department",
+            "sanction",
+            true,
+        ),
+        (
+            "Non-SDN Chinese Military-Industrial Complex Companies List (CMIC) - Treasury Department",
+            "sanction",
+            true,
+        ),
+        (
+            "Nonproliferation Sanctions (ISN) - State Department",
+            "sanction",
+            true,
+        ),
+        ("A list of 2031", "sanction", true),
+        (
+            "Entity List (EL) - Bureau of Industry and Security",
+            "export.control",
+            false,
+        ),
+        (
+            "Military End User (MEU) List - Bureau of Industry and Security",
+            "export.control",
+            false,
+        ),
+        (
+            "Denied Persons List (DPL) - Bureau of Industry and Security",
+            "export.control",
+            false,
+        ),
+        (
+            "Unverified List (UVL) - Bureau of Industry and Security",
+            "export.risk",
+            false,
+        ),
+        ("ITAR Debarred (DTC) - State Department", "debarment", false),
+        ("AECA Debarred List", "debarment", false),
+    ] {
+        let text = csl(&[&[("_id", "1"), ("source", source), ("name", "Lantern Front")]]);
+        let (list, _) = read("consolidated.csv", text.as_bytes()).unwrap();
+        let topics = &list.entities[0].topics;
+        assert_eq!(
+            (topics[0].as_str(), crate::entity::is_sanctioned(topics)),
+            (topic, is_match),
+            "{source}"
+        );
+    }
+}
+
+#[test]
+fn damaged_csl_is_refused_with_the_reason() {
+    let text = csl_list();
+    let unclosed = text.replace("risk:, Demo\"", "risk:, Demo");
+    for (text, reason) in [
+        (
+            text.replacen("name,title", "full,title", 1),
+            "lacks the column name",
+        ),
+        (text[..text.len() - 10].to_owned(), "breaks off in line"),
+        (unclosed, "a quotation mark is not closed"),
+        (CSL_COLUMNS.to_owned(), "holds no entity"),
+    ] {
+        let error = refused("consolidated.csv", &text);
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn files_that_are_no_list_are_named() {
+    for (start, reason) in [
+        (
+            &b"<!DOCTYPE html><html><body>Sign in</body></html>"[..],
+            "a web page",
+        ),
+        (b"\xEF\xBB\xBF\n<html lang='en'>", "a web page"),
+        (b"\xFF\xFE_\0i\0d\0", "UTF-16"),
+        (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", ".xls"),
+        (b"\x1F\x8B\x08\0\0\0\0\0", "unpack it first"),
+        (b"BZh91AY&SY", "unpack it first"),
+    ] {
+        let Err(error) = read("list", start) else {
+            panic!("{reason}")
+        };
+        assert!(matches!(error, ImportError::OtherFile { .. }), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+}
+
 proptest::proptest! {
     #[test]
-    fn damaged_tables_are_an_answer(at in 0usize..8000, byte in proptest::num::u8::ANY, cut in 0usize..8000) {
-        let mut bytes = eu().into_bytes();
+    fn damaged_tables_are_an_answer(at in 0usize..8000, byte in proptest::num::u8::ANY, cut in 0usize..8000, is_eu in proptest::bool::ANY) {
+        let (text, format) = if is_eu { (eu(), ListFormat::EuCsv) } else { (csl_list(), ListFormat::CslCsv) };
+        let mut bytes = text.into_bytes();
         let len = bytes.len();
         bytes[at % len] = byte;
-        bytes.truncate(cut.max(2_000));
-        let _ = read("eu.csv", &bytes);
-        let _ = import(vec![Source::new("x", Cursor::new(bytes))], Some(ListFormat::EuCsv));
+        bytes.truncate(cut.max(400));
+        let _ = read("table.csv", &bytes);
+        let _ = import(vec![Source::new("x", Cursor::new(bytes))], Some(format));
     }
 }

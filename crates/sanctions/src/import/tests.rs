@@ -215,7 +215,7 @@ fn hostile_files_are_refused() {
             &text[..40]
         );
     }
-    for text in ["", "hello", "<html></html>", "\0\0\0\0", "1,2,3", "[]"] {
+    for text in ["", "hello", "<a></a>", "\0\0\0\0", "1,2,3", "[]"] {
         assert!(
             matches!(read(&[("x", text)]), Err(ImportError::UnknownFormat(_))),
             "{text}"
