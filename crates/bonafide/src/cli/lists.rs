@@ -32,8 +32,8 @@ pub(crate) struct ListsCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Import list files (OFAC, UN, EU, UK, Switzerland, Canada, CSL, OpenSanctions; detected from the content) and
-    /// activate them.
+    /// Import list files (OFAC, UN, EU, UK, Switzerland, Canada, Australia, CSL, OpenSanctions; detected from the
+    /// content) and activate them.
     Import {
         /// The files. OFAC's sdn, alt, add and comments CSV files of one folder are one list.
         #[arg(required = true)]

@@ -34,7 +34,6 @@ pub(super) fn read_date(text: &str) -> Option<PartialDate> {
 }
 
 /// A date like [`read_date`]'s, or `24/08/1962` or `08/1962`.
-#[cfg_attr(not(test), expect(dead_code, reason = "Australia's reader follows"))]
 pub(super) fn day_first(text: &str) -> Option<PartialDate> {
     let text = text.trim();
     let parts: Vec<&str> = text.split(['/', '.']).map(str::trim).collect();

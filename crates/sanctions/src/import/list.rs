@@ -38,6 +38,8 @@ pub enum ListFormat {
     ChXml,
     /// Canada's consolidated list of autonomous sanctions.
     CaXml,
+    /// Australia's Consolidated List, an Excel workbook.
+    AuXlsx,
     /// The United States' Consolidated Screening List, CSV.
     CslCsv,
 }
@@ -58,6 +60,7 @@ impl ListFormat {
             | ListFormat::UkCsv
             | ListFormat::ChXml
             | ListFormat::CaXml
+            | ListFormat::AuXlsx
             | ListFormat::CslCsv => true,
         }
     }

@@ -1,12 +1,13 @@
 //! Reads the authorities' lists from whole files in bounded memory: OFAC's advanced XML and legacy CSV, the consolidated
 //! XML of the United Nations, the European Union, Switzerland and Canada, the European Union's CSV, the UK Sanctions List
-//! as XML and CSV, the United States' Consolidated Screening List, and OpenSanctions' FollowTheMoney
+//! as XML and CSV, Australia's workbook, the United States' Consolidated Screening List, and OpenSanctions' FollowTheMoney
 //! lines and `targets.simple.csv`.
 //!
 //! A bad row is counted and reported with its line; its content is never guessed. Nothing here changes the
 //! active lists: [`check_guards`] decides whether a list may become active, and [`crate::store`] activates
 //! it.
 
+mod au_xlsx;
 mod ca_xml;
 mod ch_xml;
 mod csl_csv;
@@ -23,6 +24,7 @@ mod record;
 mod simple_csv;
 mod uk;
 mod un_xml;
+mod xlsx;
 mod xml;
 
 use std::collections::BTreeMap;
@@ -147,6 +149,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
             (_, Some(ListFormat::OfacAdvancedXml)) => FileKind::OfacXml,
             (_, Some(ListFormat::EuXml)) => FileKind::EuXml,
             (_, Some(ListFormat::EuCsv)) => FileKind::EuCsv,
+            (_, Some(ListFormat::AuXlsx)) => FileKind::AuXlsx,
             (_, Some(ListFormat::CslCsv)) => FileKind::CslCsv,
             (_, Some(ListFormat::UkXml)) => FileKind::UkXml,
             (_, Some(ListFormat::UkCsv)) => FileKind::UkCsv,
@@ -181,6 +184,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
                 ListFormat::UnXml => un_xml::read(&name, input, &mut tally)?,
                 ListFormat::EuXml => eu_xml::read(&name, input, &mut tally)?,
                 ListFormat::EuCsv => eu_csv::read(&name, input, &mut tally)?,
+                ListFormat::AuXlsx => au_xlsx::read(&name, input, &mut tally)?,
                 ListFormat::CslCsv => csl_csv::read(&name, input, &mut tally)?,
                 ListFormat::UkXml => uk::read_xml(&name, input, &mut tally)?,
                 ListFormat::UkCsv => uk::read_csv(&name, input, &mut tally)?,
@@ -230,6 +234,9 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
 /// Detects the format by the beginning of the content without consuming it.
 fn sniff(input: &mut Input) -> std::io::Result<Option<FileKind>> {
     let start = input.fill_buf()?;
+    if start.starts_with(b"PK\x03\x04") {
+        return Ok(Some(FileKind::AuXlsx));
+    }
     let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
     let head = String::from_utf8_lossy(&start[..start.len().min(1 << 14)]);
     let text = head.trim_start();
@@ -382,6 +389,8 @@ pub fn check_guards(
     Ok(())
 }
 
+#[cfg(test)]
+mod au_tests;
 #[cfg(test)]
 mod country_tests;
 #[cfg(test)]
