@@ -1,14 +1,59 @@
 //! Reads OFAC's legacy CSV. It has no header, writes null as `-0-`, and hides facts in remarks separated by
 //! `;`. Aliases, addresses and overlong remarks are in separate files.
+//!
+//! What is not compared is kept as a remark. Rows of another file whose entry is not in the primary file are counted and
+//! not used, because mirrors mix files of different dates.
 
 use rustc_hash::FxHashMap;
 
 use super::input::{FileKind, Input, Tally};
-use super::list::{ImportError, List};
+use super::list::{ImportError, List, Use};
 use super::ofac_xml::{NON_SDN, SDN, identifier};
 use super::{csv_tables, dates};
 use crate::countries;
 use crate::entity::{Entity, Gender, Schema, push_unique};
+
+/// The columns of each file, and what becomes of their values.
+const PRIMARY: &[(&str, Use)] = &[
+    ("number", Use::Compared),
+    ("name", Use::Compared),
+    ("type", Use::Compared),
+    ("program", Use::Compared),
+    ("title", Use::Kept),
+    ("call sign", Use::Kept),
+    ("vessel type", Use::Kept),
+    ("tonnage", Use::Kept),
+    ("gross registered tonnage", Use::Kept),
+    ("vessel flag", Use::Compared),
+    ("vessel owner", Use::Kept),
+    ("remarks", Use::Compared),
+];
+const ALIASES: &[(&str, Use)] = &[
+    ("alias entry", Use::Compared),
+    ("alias number", Use::Unused),
+    ("alias type", Use::Unused),
+    ("alias name", Use::Compared),
+    ("alias remarks", Use::Kept),
+];
+const ADDRESSES: &[(&str, Use)] = &[
+    ("address entry", Use::Compared),
+    ("address number", Use::Unused),
+    ("address street", Use::Kept),
+    ("address city", Use::Kept),
+    ("address country", Use::Compared),
+    ("address remarks", Use::Kept),
+];
+const COMMENTS: &[(&str, Use)] = &[("comment entry", Use::Compared), ("comment", Use::Compared)];
+
+/// The labels of the primary file's columns that are kept.
+const LABELS: &[(usize, &str)] = &[
+    (4, "Title"),
+    (5, "Call sign"),
+    (6, "Type of ship"),
+    (7, "Tonnage"),
+    (8, "Registered tonnage"),
+    (10, "Owner"),
+];
 
 pub(super) fn read(inputs: &mut [(String, FileKind, Input)], tally: &mut Tally) -> Result<List, ImportError> {
     let mut list = List::default();
@@ -45,6 +90,12 @@ pub(super) fn read(inputs: &mut [(String, FileKind, Input)], tally: &mut Tally) 
                 }
                 return;
             }
+            let columns = match kind {
+                FileKind::OfacPrimary => PRIMARY,
+                FileKind::OfacAliases => ALIASES,
+                FileKind::OfacAddresses => ADDRESSES,
+                _ => COMMENTS,
+            };
             if kind == FileKind::OfacPrimary {
                 tally.rows += 1;
                 if field(1).is_empty() {
@@ -56,16 +107,27 @@ pub(super) fn read(inputs: &mut [(String, FileKind, Input)], tally: &mut Tally) 
                 by_id.insert(id.to_owned(), list.entities.len());
                 list.entities.push(primary_entry(&list.name, id, &field));
                 remarks.push(field(11).to_owned());
+                count(columns, &field, tally);
                 return;
             }
-            // Mirrors mix files of different dates, so rows without an entry in the primary file are ignored.
-            let Some(at) = by_id.get(id).copied() else { return };
+            let Some(at) = by_id.get(id).copied() else {
+                let name = format!("{} that the primary file lacks", columns[0].0);
+                return tally.value(&name, "", id, Use::Unused);
+            };
+            count(columns, &field, tally);
             let entity = &mut list.entities[at];
             match kind {
-                FileKind::OfacAliases => push_unique(&mut entity.aliases, field(3)),
+                FileKind::OfacAliases => {
+                    push_unique(&mut entity.aliases, field(3));
+                    push_unique(&mut entity.remarks, field(4));
+                }
                 FileKind::OfacAddresses => {
                     if let Some(code) = countries::code(field(4)) {
                         push_unique(&mut entity.countries, &code);
+                    }
+                    let parts: Vec<&str> = (2..=5).map(field).filter(|part| !part.is_empty()).collect();
+                    if !parts.is_empty() {
+                        push_unique(&mut entity.remarks, &format!("Address: {}", parts.join(", ")));
                     }
                 }
                 // Comments continue remarks that are too long for the primary file.
@@ -74,10 +136,20 @@ pub(super) fn read(inputs: &mut [(String, FileKind, Input)], tally: &mut Tally) 
         })?;
     }
     for (entity, remarks) in list.entities.iter_mut().zip(&remarks) {
-        push_unique(&mut entity.remarks, remarks);
+        // The remarks come first, as before the other columns were kept.
+        if !remarks.is_empty() {
+            entity.remarks.insert(0, remarks.trim().to_owned());
+        }
         read_remarks(entity, remarks);
     }
     Ok(list)
+}
+
+/// Counts the values of a row, by column.
+fn count<'a>(columns: &[(&str, Use)], field: &impl Fn(usize) -> &'a str, tally: &mut Tally) {
+    for (at, (name, used)) in columns.iter().enumerate() {
+        tally.value(name, "", field(at), *used);
+    }
 }
 
 fn primary_entry<'a>(list: &str, id: &str, field: &impl Fn(usize) -> &'a str) -> Entity {
@@ -103,8 +175,15 @@ fn primary_entry<'a>(list: &str, id: &str, field: &impl Fn(usize) -> &'a str) ->
     field(3)
         .split("] [")
         .for_each(|p| push_unique(&mut entity.programs, &clean(p)));
-    if let Some(flag) = countries::code(field(9)) {
-        push_unique(&mut entity.countries, &flag);
+    match countries::code(field(9)) {
+        Some(flag) => push_unique(&mut entity.countries, &flag),
+        None if !field(9).is_empty() => push_unique(&mut entity.remarks, &format!("Flag: {}", field(9))),
+        None => {}
+    }
+    for (at, label) in LABELS {
+        if !field(*at).is_empty() {
+            push_unique(&mut entity.remarks, &format!("{label}: {}", field(*at)));
+        }
     }
     entity
 }
@@ -123,6 +202,10 @@ fn read_remarks(entity: &mut Entity, remarks: &str) {
         {
             if let Some(code) = countries::code(country) {
                 push_unique(&mut entity.nationalities, &code);
+            }
+        } else if let Some(country) = remark.strip_prefix("Nationality of Registration ") {
+            if let Some(code) = countries::code(country) {
+                push_unique(&mut entity.countries, &code);
             }
         } else if let Some(gender) = remark.strip_prefix("Gender ") {
             entity.gender = Gender::parse(gender);
@@ -192,6 +275,45 @@ const KINDS: &[&str] = &[
     "Trade License No.",
     "BIK (RU)",
     "License",
+    "Afghan Money Service Provider License Number",
+    "Bosnian Personal ID No.",
+    "Branch Unit Number",
+    "British National Overseas Passport",
+    "Business Number",
+    "Business Registration Document #",
+    "C.R. No.",
+    "C.U.I.",
+    "C.U.I.T.",
+    "Central Registration System Number",
+    "Certificate of Incorporation Number",
+    "Chamber of Commerce Number",
+    "Dubai Chamber of Commerce Membership No.",
+    "Electoral Registry No.",
+    "Enterprise Number",
+    "File Number",
+    "Fiscal Code",
+    "Folio Mercantil No.",
+    "Immigration No.",
+    "Istanbul Chamber of Comm. No.",
+    "Kenyan ID No.",
+    "LE Number",
+    "MSB Registration Number",
+    "Matricula Mercantil No",
+    "Moroccan Personal ID No.",
+    "National Foreign ID Number",
+    "Organization Code",
+    "Pilot License Number",
+    "Public Registration Number",
+    "RTN",
+    "Refugee ID Card",
+    "Registered Charity No.",
+    "Residency Number",
+    "SRE Permit No.",
+    "Seafarer's Identification Document",
+    "Stateless Person Passport",
+    "Tazkira National ID Card",
+    "Turkish Identification Number",
+    "VisaNumberID",
 ];
 
 /// A Chinese commercial code encodes a character of a name, and many people share it.

@@ -152,6 +152,68 @@ fn ofac_csv() {
     ));
 }
 
+/// The consolidated list of OFAC's programmes other than SDN, with everything that its files may have.
+#[test]
+fn ofac_cons_csv() {
+    let primary = "9,\"QUENTHABAR, Zoltar\",\"individual\",\"NS-PLC\",\"General\",-0- ,-0- ,-0- ,-0- ,-0- ,-0- ,\"DOB 1955; POB Uto; Folio Mercantil No. 704338 (Panama); Nationality of Registration Norway.\"\n10,\"LAMP STAR\",\"vessel\",\"UKRAINE-EO13662] [RUSSIA-EO14024\",-0- ,\"CL2685\",\"General Cargo\",\"2597\",\"1098\",\"Atlantis\",\"Lantern Trading\",-0- \n";
+    let alt = "9,1,\"fka\",\"SOLTAR, Kwen\",\"before 1990\"\n77,2,\"aka\",\"NOBODY\",-0- \n";
+    let add = "9,1,\"Lamp 1\",\"Uto\",\"Norway\",\"since 1990\"\n10,2,-0- ,-0- ,-0- ,-0- \n78,3,-0- ,-0- ,\"Cuba\",-0- \n";
+    let (list, report) = read(&[
+        ("cons_prim.csv", primary),
+        ("cons_alt.csv", alt),
+        ("cons_add.csv", add),
+    ])
+    .unwrap();
+    assert_eq!(
+        (list.name.as_str(), report.entities, report.rejected),
+        ("us_ofac_cons", 2, 0)
+    );
+    let person = &list.entities[0];
+    assert_eq!(
+        (person.topics[0].as_str(), person.countries[0].as_str()),
+        ("sanction", "no")
+    );
+    assert_eq!(person.identifiers[0].value, "704338");
+    assert_eq!(
+        person.remarks[1..],
+        [
+            "Title: General",
+            "before 1990",
+            "Address: Lamp 1, Uto, Norway, since 1990"
+        ]
+    );
+    let ship = &list.entities[1];
+    assert_eq!(ship.programs, ["UKRAINE-EO13662", "RUSSIA-EO14024"]);
+    assert_eq!(
+        ship.remarks,
+        [
+            "Flag: Atlantis",
+            "Call sign: CL2685",
+            "Type of ship: General Cargo",
+            "Tonnage: 2597",
+            "Registered tonnage: 1098",
+            "Owner: Lantern Trading",
+        ]
+    );
+    let count = |name: &str| {
+        report
+            .values
+            .iter()
+            .find(|value| value.name == name)
+            .map(|value| (value.used, value.count))
+    };
+    assert_eq!(count("alias name"), Some((Use::Compared, 1)));
+    assert_eq!(count("address city"), Some((Use::Kept, 1)));
+    assert_eq!(
+        count("alias entry that the primary file lacks"),
+        Some((Use::Unused, 1))
+    );
+    assert_eq!(
+        count("address entry that the primary file lacks"),
+        Some((Use::Unused, 1))
+    );
+}
+
 #[test]
 fn follow_the_money_and_simple_csv() {
     let lines = "{\"id\":\"a\",\"schema\":\"Person\",\"properties\":{\"name\":[\"Zoltar Q\"],\"birthDate\":[\"1970\"]},\"last_seen\":\"2026-01-01\"}\nnonsense\n\n{\"id\":\"w\",\"schema\":\"CryptoWallet\",\"properties\":{\"publicKey\":[\"0xabcdef0123456789\"],\"holder\":[\"a\"]}}\n{\"id\":\"r\",\"schema\":\"Ownership\",\"properties\":{}}\n{\"id\":\"n\",\"schema\":\"Person\",\"properties\":{}}";
