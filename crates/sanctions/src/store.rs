@@ -195,7 +195,8 @@ impl ListStore {
         format: Option<ListFormat>,
         guards: &Guards,
     ) -> Result<ImportReport, StoreError> {
-        let (list, mut report) = import::import(sources, format)?;
+        let in_use = |list: &str| self.read_list(&self.path(list)).ok().map(|(_, list)| list);
+        let (list, mut report) = import::import_onto(sources, format, in_use)?;
         let before = self.read_list(&self.path(&list.name)).ok();
         report.diff = before.as_ref().map(|(_, before)| Diff::between(before, &list));
         // The installation's version counts, wherever it was imported; without one, the folder's.

@@ -306,3 +306,29 @@ fn replaced_versions_are_kept_and_found() {
     store.remove("invented").unwrap();
     assert!(store.versions("invented").unwrap().is_empty());
 }
+
+#[test]
+fn a_delta_replaces_the_list_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let import = |name: &str, text: &str| {
+        let source = Source::new(name, std::io::Cursor::new(text.as_bytes().to_vec()));
+        store.import(vec![source], None, &Guards::default())
+    };
+    let entity =
+        |id: &str| format!(r#"{{"id":"{id}","schema":"Person","properties":{{"name":["Zoltar {id}"]}}}}"#);
+    let delta = format!(r#"{{"op":"ADD","entity":{}}}"#, entity("b"));
+    let name = "demo.20260101134702-zbn.20260102134702-wnk.delta.json";
+    let refused = import(name, &delta).unwrap_err().to_string();
+    assert!(refused.contains("no such list is in use here"), "{refused}");
+    import("demo.20260101134702-zbn.entities.ftm.json", &entity("a")).unwrap();
+    let report = import(name, &delta).unwrap();
+    let diff = report.diff.unwrap();
+    assert_eq!((diff.added, diff.changed, diff.removed), (1, 0, 0));
+    assert_eq!(store.status().unwrap()[0].version, "2026-01-02T13:47:02-wnk");
+    let refused = import(name, &delta).unwrap_err().to_string();
+    assert!(
+        refused.contains("version 2026-01-02T13:47:02-wnk is in use here"),
+        "{refused}"
+    );
+}

@@ -1,6 +1,7 @@
 //! Reads OpenSanctions' FollowTheMoney lines (<https://www.opensanctions.org/docs/bulk/json/>): one entity
 //! per line, with lists of strings by property. Wallets are linked to their holders; entities that are not
-//! subjects are skipped.
+//! subjects are skipped. In nested files (`targets.nested.json`) a property may have whole entities, whose data is
+//! counted and kept with the subject's.
 
 use std::io::BufRead;
 
@@ -8,6 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::ftm_nested;
 use super::input::{Tally, read_line};
 use super::list::{BORN_IN, ImportError, List};
 use crate::countries;
@@ -17,7 +19,7 @@ use crate::entity::{
 
 /// The members of a line that are read; all others are ignored.
 #[derive(Deserialize)]
-struct Line {
+pub(super) struct Line {
     id: String,
     schema: String,
     #[serde(default)]
@@ -67,31 +69,29 @@ pub(super) fn read(name: &str, mut input: impl BufRead, tally: &mut Tally) -> Re
             }
         };
         // Addresses, ownerships and similar entities are not subjects.
-        let Some(schema) = Schema::from_ftm(&parsed.schema) else {
+        if Schema::from_ftm(&parsed.schema).is_none() {
             continue;
-        };
+        }
         tally.rows += 1;
-        let mut entity = entity_of_properties(schema, &parsed.properties);
-        if entity.wallets.is_empty() && entity.names.is_empty() && entity.aliases.is_empty() {
+        let seen = parsed
+            .last_seen
+            .clone()
+            .or(parsed.last_change.clone())
+            .unwrap_or_default();
+        ftm_nested::count(&parsed.properties, tally);
+        let Some((entity, held)) = subject(parsed, &list.name) else {
             tally.reject(number, "no name and no wallet");
             continue;
-        }
-        if schema == Schema::CryptoWallet {
-            for holder in strings(&parsed.properties, "holder") {
-                holders.extend(entity.wallets.iter().map(|w| (holder.to_owned(), w.clone())));
-            }
-        }
-        let seen = parsed.last_seen.or(parsed.last_change).unwrap_or_default();
+        };
+        holders.extend(held);
         if seen > list.version {
             list.version = seen;
         }
-        entity.id = parsed.id;
-        entity.caption = parsed.caption;
-        entity.datasets = parsed.datasets;
-        if entity.datasets.is_empty() {
-            entity.datasets.push(list.name.clone());
-        }
         list.entities.push(entity);
+    }
+    // A version in the file's name is what a delta refers to.
+    if let [version] = &stated_versions(name)[..] {
+        list.version.clone_from(version);
     }
     let at: FxHashMap<String, usize> = list
         .entities
@@ -105,6 +105,44 @@ pub(super) fn read(name: &str, mut input: impl BufRead, tally: &mut Tally) -> Re
         }
     }
     Ok(list)
+}
+
+/// A subject, and the wallets of others that it is: the holder's id and the wallet. `None` for an entity that is no
+/// subject, or has neither a name nor a wallet.
+pub(super) fn subject(line: Line, list: &str) -> Option<(Entity, Vec<(String, String)>)> {
+    let schema = Schema::from_ftm(&line.schema)?;
+    let mut entity = entity_of_properties(schema, &line.properties);
+    ftm_nested::add(&mut entity, &line.properties);
+    if entity.wallets.is_empty() && entity.names.is_empty() && entity.aliases.is_empty() {
+        return None;
+    }
+    let mut holders = Vec::new();
+    if schema == Schema::CryptoWallet {
+        for holder in strings(&line.properties, "holder") {
+            holders.extend(entity.wallets.iter().map(|w| (holder.to_owned(), w.clone())));
+        }
+    }
+    entity.id = line.id;
+    entity.caption = line.caption;
+    entity.datasets = line.datasets;
+    if entity.datasets.is_empty() {
+        entity.datasets.push(list.to_owned());
+    }
+    Some((entity, holders))
+}
+
+/// The versions that a file's name states between its dots, such as `20240527134702-zbn`, as `2024-05-27T13:47:02-zbn`.
+pub(super) fn stated_versions(file: &str) -> Vec<String> {
+    let version = |part: &str| {
+        let (digits, tag) = part.split_once('-')?;
+        let is_version = digits.len() == 14
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && (1..=8).contains(&tag.len())
+            && tag.bytes().all(|b| b.is_ascii_alphanumeric());
+        let moment = jiff::civil::DateTime::strptime("%Y%m%d%H%M%S", digits).ok()?;
+        is_version.then(|| format!("{moment}-{}", tag.to_ascii_lowercase()))
+    };
+    file.split('.').filter_map(version).collect()
 }
 
 /// The dataset's name, taken from the file name: `un_sc.entities.ftm.json` → `un_sc`. OpenSanctions names
@@ -132,7 +170,7 @@ pub(super) fn list_name(file: &str) -> String {
 }
 
 /// The strings of a property, which may be one string or a list of them.
-fn strings<'a>(properties: &'a Map<String, Value>, name: &str) -> Vec<&'a str> {
+pub(super) fn strings<'a>(properties: &'a Map<String, Value>, name: &str) -> Vec<&'a str> {
     match properties.get(name) {
         Some(Value::String(text)) => vec![text],
         Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
@@ -157,7 +195,7 @@ pub(crate) fn entity_of_properties(schema: Schema, properties: &Map<String, Valu
     entity
 }
 
-fn take_property(entity: &mut Entity, name: &str, value: &str) {
+pub(super) fn take_property(entity: &mut Entity, name: &str, value: &str) {
     match name {
         "name" => push_unique(&mut entity.names, value),
         "alias" | "previousName" | "tradingName" | "fullName" | "abbreviation" => {

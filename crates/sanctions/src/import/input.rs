@@ -119,6 +119,7 @@ pub(crate) enum FileKind {
     ChXml,
     CaXml,
     Ftm,
+    FtmDelta,
     SimpleCsv,
     OfacPrimary,
     OfacAliases,
@@ -140,6 +141,7 @@ impl FileKind {
             FileKind::ChXml => ListFormat::ChXml,
             FileKind::CaXml => ListFormat::CaXml,
             FileKind::Ftm => ListFormat::FollowTheMoney,
+            FileKind::FtmDelta => ListFormat::FollowTheMoneyDelta,
             FileKind::SimpleCsv => ListFormat::SimpleCsv,
             _ => ListFormat::OfacCsv,
         }

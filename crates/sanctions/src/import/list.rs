@@ -42,6 +42,8 @@ pub enum ListFormat {
     AuXlsx,
     /// The United States' Consolidated Screening List, CSV.
     CslCsv,
+    /// OpenSanctions' `entities.delta.json`: changes of a list in use.
+    FollowTheMoneyDelta,
 }
 
 impl ListFormat {
@@ -61,7 +63,8 @@ impl ListFormat {
             | ListFormat::ChXml
             | ListFormat::CaXml
             | ListFormat::AuXlsx
-            | ListFormat::CslCsv => true,
+            | ListFormat::CslCsv
+            | ListFormat::FollowTheMoneyDelta => true,
         }
     }
 }

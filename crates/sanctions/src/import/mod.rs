@@ -1,7 +1,7 @@
 //! Reads the authorities' lists from whole files in bounded memory: OFAC's advanced XML and legacy CSV, the consolidated
 //! XML of the United Nations, the European Union, Switzerland and Canada, the European Union's CSV, the UK Sanctions List
 //! as XML and CSV, Australia's workbook, the United States' Consolidated Screening List, and OpenSanctions' FollowTheMoney
-//! lines and `targets.simple.csv`.
+//! lines, nested or not, their deltas, and `targets.simple.csv`.
 //!
 //! A bad row is counted and reported with its line; its content is never guessed. Nothing here changes the
 //! active lists: [`check_guards`] decides whether a list may become active, and [`crate::store`] activates
@@ -16,6 +16,8 @@ mod dates;
 mod eu_csv;
 mod eu_xml;
 mod ftm;
+mod ftm_delta;
+mod ftm_nested;
 mod input;
 mod list;
 mod ofac_csv;
@@ -131,8 +133,17 @@ impl Source {
 }
 
 /// Imports one list from its files; only OFAC's CSV has several. Without `format`, the content determines the
-/// format.
+/// format. A delta is refused, because no list is in use here.
 pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List, ImportReport), ImportError> {
+    import_onto(sources, format, |_| None)
+}
+
+/// Imports like [`import`]. `base` returns the list in use of a name, which a delta changes.
+pub(crate) fn import_onto(
+    sources: Vec<Source>,
+    format: Option<ListFormat>,
+    base: impl FnOnce(&str) -> Option<List>,
+) -> Result<(List, ImportReport), ImportError> {
     let mut inputs: Vec<(String, FileKind, Input)> = Vec::with_capacity(sources.len());
     for source in sources {
         let hashing = Hashing::new(source.reader.take(MAX_BYTES));
@@ -145,6 +156,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
             (Some(kind), None) => kind,
             (Some(kind), Some(format)) if kind.format() == format => kind,
             (_, Some(ListFormat::FollowTheMoney)) => FileKind::Ftm,
+            (_, Some(ListFormat::FollowTheMoneyDelta)) => FileKind::FtmDelta,
             (_, Some(ListFormat::UnXml)) => FileKind::UnXml,
             (_, Some(ListFormat::OfacAdvancedXml)) => FileKind::OfacXml,
             (_, Some(ListFormat::EuXml)) => FileKind::EuXml,
@@ -191,6 +203,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
                 ListFormat::ChXml => ch_xml::read(&name, input, &mut tally)?,
                 ListFormat::CaXml => ca_xml::read(&name, input, &mut tally)?,
                 ListFormat::FollowTheMoney => ftm::read(&name, input, &mut tally)?,
+                ListFormat::FollowTheMoneyDelta => ftm_delta::read(&name, input, &mut tally, base)?,
                 _ => simple_csv::read(&name, input, &mut tally)?,
             }
         }
@@ -252,8 +265,13 @@ fn sniff(input: &mut Input) -> std::io::Result<Option<FileKind>> {
             () => None,
         });
     }
-    if text.starts_with('{') {
-        return Ok(Some(FileKind::Ftm));
+    if let Some(object) = text.strip_prefix('{') {
+        let is_delta = object.trim_start().starts_with("\"op\"");
+        return Ok(Some(if is_delta {
+            FileKind::FtmDelta
+        } else {
+            FileKind::Ftm
+        }));
     }
     Ok(csv_tables::sniff(text))
 }
@@ -393,6 +411,8 @@ pub fn check_guards(
 mod au_tests;
 #[cfg(test)]
 mod country_tests;
+#[cfg(test)]
+mod ftm_tests;
 #[cfg(test)]
 mod table_tests;
 #[cfg(test)]
