@@ -4,7 +4,13 @@
 
 use std::sync::LazyLock;
 
+use crate::syllables;
 use crate::text::{self, Script};
+
+/// The cost, in tenths, of a final s: a plural, a genitive, or the ending of names in Latvian and Greek.
+const FINAL_S: u16 = 4;
+/// The cost, in tenths, of two neighbours in the wrong order if all else is equal: the most frequent typing error.
+const EXCHANGE: u16 = 6;
 
 /// Words are compared by their first 48 bytes.
 const MAX_LEN: usize = 48;
@@ -160,6 +166,10 @@ pub(crate) struct WordForms<'a> {
     pub(crate) signature: Signature,
 }
 
+fn is_east_asian(script: Script) -> bool {
+    matches!(script, Script::Han | Script::Hangul)
+}
+
 /// Similarity of two words, 0–1; 0 if their distance exceeds the budget.
 pub(crate) fn similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     if a.text == b.text {
@@ -167,6 +177,9 @@ pub(crate) fn similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     }
     if a.script == Script::Abjad || b.script == Script::Abjad {
         return abjad_similarity(a, b);
+    }
+    if is_east_asian(a.script) || is_east_asian(b.script) {
+        return syllables::similarity(a, b);
     }
     let shorter = a.text.len().min(b.text.len());
     let longer = a.text.len().max(b.text.len());
@@ -181,6 +194,8 @@ pub(crate) fn similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     };
     // A typing error may change the sound completely. Then the rest of the letters must be equal.
     let cost = match by_sound {
+        _ if exchanges_neighbours(a.text.as_bytes(), b.text.as_bytes()) => Some(EXCHANGE),
+        _ if shorter >= 5 && (is_s_form(a.text, b.text) || is_s_form(b.text, a.text)) => Some(FINAL_S),
         Some(cost) => Some(edit_cost(a.text, b.text, cost).unwrap_or(cost)),
         None if one_slip(a.text.as_bytes(), b.text.as_bytes()) => edit_cost(a.text, b.text, limit),
         None => None,
@@ -188,6 +203,35 @@ pub(crate) fn similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     cost.map_or(0.0, |c| {
         (1.0 - f32::from(c) * 0.16 / longer.clamp(4, 12) as f32).max(0.0)
     })
+}
+
+fn is_s_form(form: &str, word: &str) -> bool {
+    form.strip_suffix('s') == Some(word)
+}
+
+/// Whether two words of at least three letters differ only in the order of two neighbours.
+fn exchanges_neighbours(a: &[u8], b: &[u8]) -> bool {
+    let Some(at) = a.iter().zip(b).position(|(x, y)| x != y) else {
+        return false;
+    };
+    a.len() == b.len()
+        && a.len() >= 3
+        && at + 1 < a.len()
+        && (a[at], a[at + 1]) == (b[at + 1], b[at])
+        && a[at + 2..] == b[at + 2..]
+}
+
+/// Whether two words of at least three letters differ by one letter that is replaced, missing or added.
+pub(crate) fn differs_in_one_letter(a: &[u8], b: &[u8]) -> bool {
+    let start = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (rest_a, rest_b) = (&a[start..], &b[start..]);
+    let end = rest_a
+        .iter()
+        .rev()
+        .zip(rest_b.iter().rev())
+        .take_while(|(x, y)| x == y)
+        .count();
+    a.len().min(b.len()) >= 3 && rest_a.len().max(rest_b.len()) - end == 1
 }
 
 /// Whether two words differ in only one place, by at most three letters.
@@ -215,8 +259,10 @@ fn abjad_similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     let (written, spoken) = if a.script == Script::Abjad { (a, b) } else { (b, a) };
     match pronunciation_cost(written.sound.as_bytes(), spoken.sound.as_bytes()) {
         cost if cost > limit => 0.0,
-        _ if consonants < 2 => 0.8,
-        cost => 0.92 - f32::from(cost) * 0.02,
+        _ if consonants < 2 => 0.78,
+        // Few consonants fit many words.
+        cost if consonants == 2 => 0.86 - f32::from(cost) * 0.03,
+        cost => 0.92 - f32::from(cost) * 0.03,
     }
 }
 
@@ -241,6 +287,8 @@ fn pronunciation_cost(written: &[u8], spoken: &[u8]) -> u16 {
         (b'v', b'u' | b'o') | (b'i', b'j') | (b'j', b'i') => 0,
         // Arabic has no letters for p and v.
         (b'b', b'p') | (b'f', b'v') | (b'i', b'e') => 1,
+        // One letter of Hebrew is both p and f.
+        (b'f', b'p') => 2,
         (b'a', b'e') | (b'v', b'a') => 2,
         _ => substitution(w, s),
     };

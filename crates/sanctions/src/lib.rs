@@ -5,8 +5,10 @@
 //! HTTP nor a database, never logs, and never repeats the search in an error. Without a usable list it fails
 //! with [`ScreenError::Unavailable`] and never reports a person as clear.
 
+mod align;
 mod batch;
 pub mod changes;
+mod common_names;
 mod compare;
 mod countries;
 mod demo;
@@ -22,6 +24,7 @@ pub mod score;
 mod screener;
 pub mod store;
 mod subject;
+mod syllables;
 mod tables;
 mod text;
 

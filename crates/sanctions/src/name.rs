@@ -2,6 +2,7 @@
 //!
 //! This module compares nothing; see [`crate::compare`].
 
+use crate::common_names::COMMON_NAMES;
 use crate::distance::{Signature, edit_cost};
 use crate::entity::{Entity, Schema};
 use crate::tables::{self, LegalForm};
@@ -49,6 +50,10 @@ pub(crate) struct Token {
     pub(crate) weight: f32,
     /// Weight of the token if the other name lacks it.
     pub(crate) surplus: f32,
+    /// Whether few names contain the token, so that it alone distinguishes its bearer.
+    pub(crate) telling: bool,
+    /// Whether it is a frequent part of people's names.
+    pub(crate) common: bool,
 }
 
 /// A name prepared for comparison.
@@ -61,6 +66,13 @@ pub(crate) struct Name {
     pub(crate) person: bool,
     /// Initials of an organisation's words if it has three or more; else empty.
     pub(crate) acronym: Box<str>,
+}
+
+impl Name {
+    /// Whether it is a person's name made of parts that very many people bear.
+    pub(crate) fn is_common(&self) -> bool {
+        self.person && !self.tokens.iter().any(|t| t.telling)
+    }
 }
 
 /// The separately known given and family names of an entity, as words.
@@ -111,7 +123,7 @@ fn token(word: Word, kind: TokenKind, weight: f32, surplus: f32) -> Token {
     let sound = if kind == TokenKind::Number {
         word.text.clone()
     } else {
-        text::sound(&word.text)
+        text::sound_in(&word.text, word.script)
     };
     Token {
         signature: Signature::of(&sound),
@@ -123,6 +135,8 @@ fn token(word: Word, kind: TokenKind, weight: f32, surplus: f32) -> Token {
         role: NamePart::Unknown,
         weight,
         surplus,
+        telling: false,
+        common: false,
     }
 }
 
@@ -149,6 +163,11 @@ fn prepare_person(words: Vec<Word>, parts: &KnownNameParts) -> Name {
         push_person_word(word, mixed_case, &mut tokens);
         for token in &mut tokens[first..] {
             token.role = role;
+            if token.kind == TokenKind::Word {
+                token.common = COMMON_NAMES.contains(&*token.text);
+                // Short words and the syllables of Chinese and Korean names are common.
+                token.telling = !token.common && token.original.is_empty() && token.text.len() >= 4;
+            }
             if role == NamePart::Family && token.kind == TokenKind::Word {
                 token.weight = 1.3;
             }
@@ -222,6 +241,10 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
         ));
         return tokens.push(token(Word { text: rest, ..word }, TokenKind::Word, 1.0, 1.0));
     }
+    // Romanised Chinese and Korean syllables only look like particles.
+    if !word.original.is_empty() {
+        return tokens.push(token(word, TokenKind::Word, 1.0, 1.0));
+    }
     if let Some(class) = tables::PARTICLES.get(text) {
         return tokens.push(token(
             Word {
@@ -287,8 +310,13 @@ fn prepare_organisation(words: Vec<Word>, schema: Schema) -> Name {
             token(word, TokenKind::Word, 1.0, 0.3)
         } else if tables::GENERIC_WORDS.contains(text) {
             token(word, TokenKind::Word, 0.6, 0.8)
+        } else if text.len() == 1 {
+            token(word, TokenKind::Word, 0.5, 0.5)
         } else {
-            token(word, TokenKind::Word, 1.0, 1.0)
+            Token {
+                telling: true,
+                ..token(word, TokenKind::Word, 1.0, 1.0)
+            }
         });
     }
     if !tokens.iter().any(|t| t.kind == TokenKind::Word) {

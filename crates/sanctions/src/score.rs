@@ -19,6 +19,10 @@ pub const DEFAULT_THRESHOLD: f64 = 0.70;
 /// Score of a weak alias, which matches only if the names are equal.
 const WEAK_ALIAS: f32 = 0.8;
 
+/// The deduction for a name that very many people bear, if neither a date of birth nor a country agrees. It ranks such
+/// hits below those that more than a name supports.
+const COMMON_NAME: f32 = -0.05;
+
 /// One feature of a score with the values that were compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
@@ -146,6 +150,15 @@ pub(crate) fn score_subjects(
     let mut qualifiers = Vec::new();
     if names > 0.0 {
         add_qualifiers(&query.facts, &candidate.facts, names, &mut qualifiers);
+        let common = best.is_some_and(|best| {
+            let (q, c) = (&query.names[best.query], &candidate.names[best.candidate]);
+            main.iter().any(|f| f.name == "name_match") && q.is_common() && c.is_common()
+        });
+        if common && !agrees(&query.facts, &candidate.facts) {
+            let (q, c) = (&main[0].query, &main[0].candidate);
+            let feature = Feature::new("common_name", COMMON_NAME, q, c);
+            qualifiers.push(feature);
+        }
     }
     let named = names + qualifiers.iter().map(|f| f.score).sum::<f32>();
     let score = round(exact.max(named).clamp(0.0, 1.0));
@@ -263,6 +276,16 @@ fn identifier_weight(a: IdentifierKind, b: IdentifierKind, value: &str) -> Optio
     }
 }
 
+/// Whether a date of birth or a country supports the match of names.
+fn agrees(query: &Facts, candidate: &Facts) -> bool {
+    let mut dates = query
+        .birth_dates
+        .iter()
+        .flat_map(|a| candidate.birth_dates.iter().map(move |b| (a, b)));
+    query.countries.iter().any(|c| candidate.countries.contains(c))
+        || dates.any(|(a, b)| compare_birth_dates(a, b).1 >= 0.0)
+}
+
 fn add_qualifiers(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>) {
     let list = |values: &[String]| values.join(" ");
     let (qc, cc) = (&query.countries, &candidate.countries);
@@ -364,6 +387,35 @@ mod tests {
             ("1970", "1968/1972", 1.0),
         ] {
             assert_eq!(score_pair(&born(a), &born(b)).score, score, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn common_names_rank_below_supported_ones() {
+        let with = |name: &str, country: &str, date: &str| Entity {
+            birth_dates: date.parse().into_iter().collect(),
+            countries: Some(country.to_owned())
+                .filter(|c| !c.is_empty())
+                .into_iter()
+                .collect(),
+            ..person(name)
+        };
+        for (query, listed, score) in [
+            (with("Maria Gomez", "", ""), with("Maria Gomez", "", ""), 0.95),
+            (with("Maria Gomez", "es", ""), with("Maria Gomez", "es", ""), 1.0),
+            (
+                with("Maria Gomez", "", "1970"),
+                with("Maria Gomez", "", "1970-05-02"),
+                1.0,
+            ),
+            (with("Maria Gomez", "es", ""), with("Maria Gomez", "cl", ""), 0.75),
+            (
+                with("Maria Quillfeather", "", ""),
+                with("Maria Quillfeather", "", ""),
+                1.0,
+            ),
+        ] {
+            assert_eq!(score_pair(&query, &listed).score, score, "{query:?}");
         }
     }
 

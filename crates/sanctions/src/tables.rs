@@ -128,7 +128,12 @@ pub(crate) static COUNTRY_WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
          iraq syria lebanon egypt cyprus malta ireland netherlands belgium austria osterreich india pakistan japan korea \
          singapore malaysia indonesia thailand vietnam philippines australia canada europe asia africa america luxembourg \
          liechtenstein monaco panama bahamas kazakhstan uzbekistan georgia armenia azerbaijan israel qatar kuwait oman \
-         bahrain yemen libya tunisia algeria morocco sudan nigeria kenya ghana zimbabwe angola cuba venezuela bermuda",
+         bahrain yemen libya tunisia algeria morocco sudan nigeria kenya ghana zimbabwe angola cuba venezuela bermuda \
+         sweden sverige norway norge denmark danmark finland suomi iceland czechia slovakia hungary romania bulgaria \
+         serbia croatia slovenia bosnia albania macedonia montenegro moldova estonia latvia lithuania greece ecuador \
+         bolivia paraguay uruguay guatemala honduras nicaragua colombia jamaica haiti tanzania uganda rwanda ethiopia \
+         somalia senegal mali niger cameroon congo zambia mozambique namibia botswana madagascar mauritius \
+         afghanistan nepal bangladesh myanmar cambodia laos mongolia taiwan kyrgyzstan tajikistan turkmenistan jordan",
     )
 });
 
@@ -266,6 +271,10 @@ pub(crate) fn number(word: &str, roman: bool) -> Option<u32> {
         ("vtoroy", 2),
         ("tretii", 3),
         ("hundred", 100),
+        // Frequent misspellings
+        ("fourty", 40),
+        ("fivety", 50),
+        ("ninty", 90),
     ];
     if word.as_bytes().first().is_some_and(u8::is_ascii_digit) {
         let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -311,7 +320,7 @@ michael mike mick mickey mikhail michel miguel michal mikael mihail mykhailo mih
 joseph joe joey jose josef giuseppe iosif yosef yusuf yousef joe pepe youssef yousuf yusef yosif
 thomas tom tommy tomas tomasz
 charles charlie chuck carl karl carlos carlo karel chaz
-edward ed eddie ted ned eduard eduardo
+edward ed eddie ted ned edouard eduard eduardo
 henry harry hank heinrich henri enrique henrik
 george georg jorge giorgio georgi georgy jerzy georges georgios jurgen heorhii
 anthony tony antonio anton antoine antonios
@@ -334,7 +343,7 @@ vladimir volodymyr vova volodya uladzimir
 dmitry dmitri dima dmytro dmitriy dzmitry
 sergei sergey serge sergio serhii serhiy siarhei sergejs
 eugene gene yevgeny evgeny yevgeni evgeniy yevhen eugen evgenii jewgeni
-theodore theo fyodor fedor teodor fiodor
+theodore theo ted teddy fyodor fedor teodor fiodor
 basil vasily vassili vasil vasyl wassili vasiliy
 benjamin ben benny benji binyamin bibi benyamin
 samuel sam sammy samuil shmuel

@@ -89,6 +89,10 @@ pub(crate) fn words(name: &str) -> Vec<Word> {
             });
             comma = false;
             at += 1;
+        } else if c == '%' {
+            words.push(word("percent".into(), comma));
+            comma = false;
+            at += 1;
         } else if c.is_alphanumeric() {
             let end = word_end(&chars, at);
             push_words(&chars[at..end], comma, &mut words);
@@ -275,6 +279,11 @@ fn join_dotted(words: Vec<Word>, chars: &[char]) -> Vec<Word> {
 /// Converts a word to its approximate sound across common romanisations (English, French, German, Slavic,
 /// Arabic, Pinyin and Wade-Giles). `S` means every sh-like sound.
 pub(crate) fn sound(text: &str) -> String {
+    sound_in(text, Script::Alphabetic)
+}
+
+/// The [`sound`] of a word in a script. In Arabic and Hebrew, `hs` is two consonants without their vowel.
+pub(crate) fn sound_in(text: &str, script: Script) -> String {
     const RULES: &[(&[u8], &[u8])] = &[
         (b"tsch", b"S"),
         (b"dzh", b"j"),
@@ -319,7 +328,10 @@ pub(crate) fn sound(text: &str) -> String {
     let mut at = 0;
     while at < bytes.len() {
         let rest = &bytes[at..];
-        let (len, sound): (usize, &[u8]) = match RULES.iter().find(|(from, _)| rest.starts_with(from)) {
+        let (len, sound): (usize, &[u8]) = match RULES
+            .iter()
+            .find(|(from, _)| rest.starts_with(from) && !(script == Script::Abjad && *from == b"hs"))
+        {
             Some((from, to)) => (from.len(), to),
             None if rest[0] == b'c' && matches!(rest.get(1), Some(b'e' | b'i' | b'y')) => (1, b"s"),
             None if rest[0] == b'c' => (1, b"k"),
@@ -372,6 +384,7 @@ mod tests {
             ("Al-Qa’ida", "al qaida"),
             ("Deutsche Bank's AG", "deutsche bank ag"),
             ("Standard & Poor", "standard and poor"),
+            ("9%ers", "9 percent ers"),
             ("Ig0r Sech1n", "igor sechin"),
             ("Brigade 44", "brigade 44"),
             ("Владимир Путин", "vladimir putin"),
