@@ -1,55 +1,14 @@
-//! Shared parts of the CSV formats: detecting the format by the first row, and reading rows with their line
-//! numbers. Rows below a header must have its number of fields; nothing is guessed for others.
+//! Reads rows of CSV files with their line numbers, whatever their columns mean. Rows below a header must have its number of fields; nothing is guessed for others.
 
 use std::io::BufRead;
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use super::input::{FileKind, Tally};
+use super::input::Tally;
 use super::list::ImportError;
-use super::{csl_csv, eu_csv};
 
 /// Maximum number of bytes without a line break.
 const MAX_RECORD: usize = 1 << 20;
-
-/// Detects a CSV format by the first row.
-pub(super) fn sniff(text: &str) -> Option<FileKind> {
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(text.as_bytes());
-    let mut row = csv::StringRecord::new();
-    if !reader.read_record(&mut row).ok()? {
-        return None;
-    }
-    if text.lines().next().is_some_and(eu_csv::is_header) {
-        return Some(FileKind::EuCsv);
-    }
-    let numeric = |i: usize| {
-        row.get(i)
-            .is_some_and(|f| !f.is_empty() && f.trim().bytes().all(|b| b.is_ascii_digit()))
-    };
-    let header = |name: &str| row.iter().any(|f| f.trim().eq_ignore_ascii_case(name));
-    if csl_csv::is_header(header) {
-        return Some(FileKind::CslCsv);
-    }
-    if header("schema") && header("aliases") && header("id") {
-        return Some(FileKind::SimpleCsv);
-    }
-    let is_dated = row.get(0).is_some_and(|first| first.starts_with("Report Date:"));
-    if is_dated || (header("Unique ID") && header("OFSI Group ID")) {
-        return Some(FileKind::UkCsv);
-    }
-    // Some mirrors add a row with column names.
-    let mirror = row.len() >= 11 && header("name") && (header("id") || header("ent_num"));
-    match row.len() {
-        11 | 12 if numeric(0) || mirror => Some(FileKind::OfacPrimary),
-        5 if numeric(0) && numeric(1) => Some(FileKind::OfacAliases),
-        6 if numeric(0) && numeric(1) => Some(FileKind::OfacAddresses),
-        2 if numeric(0) => Some(FileKind::OfacComments),
-        _ => None,
-    }
-}
 
 /// Calls `each` with every row and its line number. Unreadable rows are rejected. Fields that are not UTF-8
 /// are read as Latin-1, the encoding of older files.

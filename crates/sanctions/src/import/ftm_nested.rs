@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::ftm;
+use super::ftm_properties;
 use super::input::Tally;
 use super::list::{LISTED_ON, Use};
 use crate::entity::{Entity, Identifier, IdentifierKind, add_unique, push_unique};
@@ -33,7 +33,7 @@ pub(super) fn count(properties: &Map<String, Value>, tally: &mut Tally) {
         let (schema, inner) = parts(nested);
         for name in inner.keys() {
             let used = use_of(schema, name);
-            for value in ftm::strings(inner, name) {
+            for value in ftm_properties::strings(inner, name) {
                 tally.value(property, name, value, used);
             }
         }
@@ -91,7 +91,7 @@ fn add_sanction(entity: &mut Entity, sanction: &Map<String, Value>) {
 
 fn add_address(entity: &mut Entity, address: &Map<String, Value>) {
     each(address, "country", |country| {
-        ftm::take_property(entity, "country", country);
+        ftm_properties::take_property(entity, "country", country);
     });
     each(address, "full", |full| {
         push_unique(&mut entity.remarks, &format!("Address: {full}"));
@@ -99,7 +99,10 @@ fn add_address(entity: &mut Entity, address: &Map<String, Value>) {
 }
 
 fn add_document(entity: &mut Entity, schema: &str, document: &Map<String, Value>) {
-    let described = ftm::strings(document, "type").first().copied().unwrap_or(schema);
+    let described = ftm_properties::strings(document, "type")
+        .first()
+        .copied()
+        .unwrap_or(schema);
     let kind = match IdentifierKind::parse(described) {
         IdentifierKind::Other => IdentifierKind::parse(schema),
         kind => kind,
@@ -139,7 +142,7 @@ fn caption(entity: &Value) -> Option<&str> {
         .get("caption")
         .and_then(Value::as_str)
         .filter(|caption| !caption.is_empty());
-    stated.or_else(|| ftm::strings(parts(entity).1, "name").first().copied())
+    stated.or_else(|| ftm_properties::strings(parts(entity).1, "name").first().copied())
 }
 
 /// The entities within an entity, each with the property that has it.
@@ -160,5 +163,7 @@ fn parts(entity: &Value) -> (&str, &Map<String, Value>) {
 }
 
 fn each(properties: &Map<String, Value>, name: &str, take: impl FnMut(&str)) {
-    ftm::strings(properties, name).into_iter().for_each(take);
+    ftm_properties::strings(properties, name)
+        .into_iter()
+        .for_each(take);
 }

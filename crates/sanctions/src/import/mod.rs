@@ -11,6 +11,7 @@ mod au_xlsx;
 mod ca_xml;
 mod ch_xml;
 mod csl_csv;
+mod csv_kind;
 mod csv_tables;
 mod dates;
 mod eu_csv;
@@ -18,6 +19,7 @@ mod eu_xml;
 mod ftm;
 mod ftm_delta;
 mod ftm_nested;
+mod ftm_properties;
 mod input;
 mod list;
 mod ofac_csv;
@@ -38,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use crate::changes::{ChangeKind, changes};
 use crate::freshness::Stale;
 
-pub(crate) use ftm::entity_of_properties;
+pub(crate) use ftm_properties::entity_of_properties;
 pub(crate) use input::read_line;
 use input::{FileKind, Hashing, Input, Tally};
 pub use list::{ImportError, List, ListFormat, Reject, Use, ValueCount};
@@ -273,7 +275,7 @@ fn sniff(input: &mut Input) -> std::io::Result<Option<FileKind>> {
             FileKind::Ftm
         }));
     }
-    Ok(csv_tables::sniff(text))
+    Ok(csv_kind::sniff(text))
 }
 
 /// What a file without a list's format often is, by its beginning, and how to get the list.
