@@ -326,7 +326,11 @@ fn a_delta_replaces_the_list_in_use() {
     let diff = report.diff.unwrap();
     assert_eq!((diff.added, diff.changed, diff.removed), (1, 0, 0));
     assert_eq!(store.status().unwrap()[0].version, "2026-01-02T13:47:02-wnk");
-    let refused = import(name, &delta).unwrap_err().to_string();
+    // Again, because it was not put to use.
+    let again = import(name, &delta).unwrap();
+    assert_eq!((again.entities, again.unchanged), (2, 1));
+    let other = "demo.20260101134702-zbn.20260103134702-pfh.delta.json";
+    let refused = import(other, &delta).unwrap_err().to_string();
     assert!(
         refused.contains("version 2026-01-02T13:47:02-wnk is in use here"),
         "{refused}"

@@ -455,8 +455,13 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
         let flow = flows::get_for_update(tx, caller.scope, id)
             .await?
             .ok_or_else(not_found)?;
+        let content: FlowContent = flow.into();
+        if !watches_its_people(&content) {
+            // People of a Flow that was deleted are watched, and nobody looked at them meanwhile.
+            rescreenings::forget(tx, caller.scope).await?;
+        }
         // Pending attempts still need the two people that their Flow required.
-        if four_eyes::requires_two(&flow.into()) {
+        if four_eyes::requires_two(&content) {
             flows::record_deleted_four_eyes(tx, caller.scope, id).await?;
         }
         if !flows::delete(tx, caller.scope, id).await? {

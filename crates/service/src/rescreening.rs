@@ -129,10 +129,16 @@ async fn look_again(
         return Ok(0);
     }
     let lease = Uuid::new_v4();
-    let begun = store::transaction!(app.db, |tx| -> Result<Option<Rescreening>, store::Error> {
+    let begun = store::transaction!(app.db, |tx| -> Result<Option<Rescreening>, Problem> {
         // Attempts that are being recorded are visible afterwards, and later ones notice the new lists.
         store::faces::lock(tx, scope).await?;
-        rescreenings::begin(tx, scope, &target, lease, lease_ms()).await
+        // The lists or the account's choice may have changed since the sweep began: the next sweep looks.
+        match is_current(tx, scope, &settings, &lists).await? {
+            true => rescreenings::begin(tx, scope, &target, lease, lease_ms())
+                .await
+                .map_err(Problem::from),
+            false => Ok(None),
+        }
     })?;
     let Some(state) = begun else { return Ok(0) };
     let run = Run {
@@ -150,6 +156,20 @@ async fn look_again(
         })?;
     }
     looked
+}
+
+/// Whether an account still has these settings, and the installation these lists.
+async fn is_current(
+    tx: &mut Tx,
+    scope: Scope,
+    settings: &MerchantSettings,
+    lists: &MerchantLists,
+) -> Result<bool, Problem> {
+    let account = store::merchants::get(tx, scope.merchant_id).await?;
+    let Some(account) = account else { return Ok(false) };
+    let set = store::list_sets::current(tx).await?;
+    let used = lists.set.as_ref().map(|set| &set.lists);
+    Ok(merchants::settings(&account)? == *settings && set.as_ref().map(|set| &set.lists) == used)
 }
 
 /// A run over an account's people.
@@ -250,6 +270,10 @@ impl Run<'_> {
             after = self.record(search, &page, after).await?;
             metrics::counter!("bonafide_rescreened_people_total").increment(page.people.len() as u64);
             looked += page.people.len() as u64;
+            // A long run holds up nobody for whom it was asked.
+            if let Err(problem) = requests::answer(self.app).await {
+                tracing::warn!(%problem, "people could not be screened again");
+            }
         }
         Ok(looked)
     }
@@ -299,9 +323,6 @@ impl Run<'_> {
         }
         let last = page.people.last().copied().unwrap_or(after);
         store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
-            for person in &page.failed {
-                rescreenings::request(tx, self.scope, *person).await?;
-            }
             self.advance(tx, page, (after, last), 0).await
         })?;
         Ok(last)
@@ -352,6 +373,7 @@ impl Run<'_> {
         })
     }
 
+    /// Records that everybody after one person, up to another, was looked at. Who could not be is asked for.
     async fn advance(
         &self,
         tx: &mut Tx,
@@ -359,10 +381,11 @@ impl Run<'_> {
         (after, last): (Uuid, Uuid),
         alerts: i64,
     ) -> Result<(), Problem> {
-        let looked_at = page
-            .people
-            .iter()
-            .filter(|person| after < **person && **person <= last);
+        let is_between = |person: &&Uuid| after < **person && **person <= last;
+        for person in page.failed.iter().filter(is_between) {
+            rescreenings::request(tx, self.scope, *person).await?;
+        }
+        let looked_at = page.people.iter().filter(is_between);
         let step = Step {
             after: last,
             people: i64::try_from(looked_at.count()).unwrap_or(i64::MAX),
@@ -414,7 +437,9 @@ impl Run<'_> {
         let alert = alerts::get(&mut self.app.db.read().await?, self.scope, id).await?;
         let Some(alert) = alert else { return Ok(()) };
         let Finding { hit, known_score, .. } = Finding::of(&alert)?;
-        if !search.lists(&alert.list, &hit.id) {
+        // An entry of a collection may be filed under one of its sources, in which it has another id or none.
+        let is_own = hit.datasets.last() == Some(&alert.list);
+        if !search.uses(&alert.list) || (is_own && !search.lists(&alert.list, &hit.id)) {
             return self.close(&alert, AlertState::Delisted).await;
         }
         if !search.is_changed(&alert.list, &hit.id) {
@@ -424,7 +449,13 @@ impl Run<'_> {
         // An alert about a person who is no longer approved waits for a reviewer.
         let Some(names) = names else { return Ok(()) };
         let people = BTreeMap::from([(alert.facemap_id, names)]);
-        let found = self.search(search, people, &mut BTreeSet::new()).await?;
+        let mut failed = BTreeSet::new();
+        let found = self.search(search, people, &mut failed).await?;
+        if !failed.is_empty() {
+            return Err(Problem::internal(
+                "the names of the alert's person cannot be searched",
+            ));
+        }
         let hits = found.into_iter().flat_map(|(_, hits)| hits);
         let mut same =
             hits.filter(|now| now.matched && now.id == hit.id && now.datasets.contains(&alert.list));

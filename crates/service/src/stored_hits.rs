@@ -44,6 +44,11 @@ pub fn references(hits: &[ScreeningHit]) -> Vec<String> {
     hits.iter().map(reference).collect()
 }
 
+/// Whether a stored hit flags a person. Earlier versions called every hit a match, whatever its entry is listed for.
+pub(crate) fn is_match(hit: &ScreeningHit) -> bool {
+    hit.matched && hit.topics.as_deref().is_none_or(sanctions::entity::is_sanctioned)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

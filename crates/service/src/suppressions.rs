@@ -16,7 +16,7 @@ use verification::suppression::{self, ClearedListing};
 use super::actor::{By, actor_name};
 use super::attempt_detail::Detail;
 use super::four_eyes::Change;
-use super::stored_hits::{hits, references, stored_screening};
+use super::stored_hits::{hits, is_match, references, stored_screening};
 use super::{dispositions, four_eyes};
 use crate::problem::{Kind, Problem};
 
@@ -172,7 +172,7 @@ pub(super) async fn insert(
             reason: why.to_owned(),
             at: tx.now(),
             confirmed_by,
-            matched: hit.matched,
+            matched: is_match(hit),
         };
         suppressions::put(tx, scope, attempt.facemap_id, &suppression).await?;
         // The row contains neither list nor entry, because audit rows are never erased.

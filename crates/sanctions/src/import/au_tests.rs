@@ -144,6 +144,7 @@ fn rows() -> Vec<Vec<&'static str>> {
         vec!["1237", "", "Entity", "Primary Name"],
         vec!["1238", "failed:", "Entity", "Primary Name"],
         vec!["1239", "Strange", "Planet", "Primary Name"],
+        vec!["1240", "Kept Party", "Entity", "Primary Name", "", "failed:"],
     ]
 }
 
@@ -176,7 +177,7 @@ fn au_xlsx() {
         (list.name.as_str(), list.version.as_str()),
         ("au_dfat_sanctions", "2026-09-04")
     );
-    assert_eq!((report.rows, report.entities, report.rejected), (12, 4, 4));
+    assert_eq!((report.rows, report.entities, report.rejected), (13, 5, 4));
     let lines: Vec<u64> = report.rejects.iter().map(|reject| reject.line).collect();
     assert_eq!(lines, [11, 12, 13, 14]);
     let person = &list.entities[0];
@@ -235,7 +236,9 @@ fn au_xlsx() {
         let values = report.values.iter().filter(|value| value.name == column);
         values.map(|value| (value.used, value.count)).collect::<Vec<_>>()
     };
-    assert_eq!(use_of("date of birth"), [(Use::Compared, 3)]);
+    // A cell with an error hides no party.
+    assert_eq!(list.entities[4].names, ["Kept Party"]);
+    assert_eq!(use_of("date of birth"), [(Use::Unused, 1), (Use::Compared, 3)]);
     assert_eq!(use_of("additional information"), [(Use::Kept, 1)]);
     assert_eq!(
         use_of("(sheet 1 without the column Reference)"),

@@ -94,7 +94,20 @@ impl Table {
             at.and_then(|at| cells.get(at)).map_or("", String::as_str)
         };
         tally.rows += 1;
-        match self.add_name(&field, cells) {
+        // An error in another cell hides no party.
+        let has_failed = [REFERENCE, FULL_NAME, KIND, NAME_KIND]
+            .iter()
+            .any(|column| field(column) == xlsx::FAILED);
+        let field = |column: &str| {
+            Some(field(column))
+                .filter(|text| *text != xlsx::FAILED)
+                .unwrap_or("")
+        };
+        let added = match has_failed {
+            true => Err("a cell with an error instead of a value"),
+            false => self.add_name(&field),
+        };
+        match added {
             Ok(at) => add_facts(&mut self.entities[at], &field),
             Err(reason) => tally.reject(u64::from(row), reason),
         }
@@ -128,14 +141,7 @@ impl Table {
     }
 
     /// Adds a row's name to its party, and returns the party.
-    fn add_name<'a>(
-        &mut self,
-        field: &impl Fn(&str) -> &'a str,
-        cells: &[String],
-    ) -> Result<usize, &'static str> {
-        if cells.iter().any(|cell| cell == xlsx::FAILED) {
-            return Err("a cell with an error instead of a value");
-        }
+    fn add_name<'a>(&mut self, field: &impl Fn(&str) -> &'a str) -> Result<usize, &'static str> {
         let reference = field(REFERENCE);
         let number = reference.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c.is_whitespace());
         if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
@@ -257,6 +263,7 @@ fn add_facts<'a>(entity: &mut Entity, field: &impl Fn(&str) -> &'a str) {
 fn use_of(column: &str, value: &str) -> Use {
     let is_code = |part: &str| countries::code(part).is_some();
     match column {
+        _ if value == xlsx::FAILED => Use::Unused,
         REFERENCE | FULL_NAME | KIND | NAME_KIND | STRENGTH | "imo number" | "committees" => Use::Compared,
         "date of birth" if !dates::all(value, dates::day_first).0.is_empty() => Use::Compared,
         "citizenship" if value.split([',', ';', '/']).any(is_code) => Use::Compared,

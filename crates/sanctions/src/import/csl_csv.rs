@@ -226,6 +226,9 @@ fn read_names(entity: &mut Entity, name: &str, others: &str) {
         push_unique(&mut entity.remarks, &format!("Name: {name}"));
     }
     parts(others).for_each(|other| push_unique(&mut entity.aliases, other));
+    if entity.names.is_empty() && !entity.aliases.is_empty() {
+        entity.names.push(entity.aliases.remove(0));
+    }
 }
 
 /// A number with its kind, in the order of 2020 (`TR, U1, Passport`) or today's (`Passport, U1, TR`). Others are facts.

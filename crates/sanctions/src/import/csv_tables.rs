@@ -1,13 +1,15 @@
 //! Reads rows of CSV files with their line numbers, whatever their columns mean. Rows below a header must have its number of fields; nothing is guessed for others.
 
+use std::cell::Cell;
 use std::io::BufRead;
+use std::rc::Rc;
 
 use csv::{ByteRecord, ReaderBuilder};
 
 use super::input::Tally;
 use super::list::ImportError;
 
-/// Maximum number of bytes without a line break.
+/// Maximum number of bytes of a record.
 const MAX_RECORD: usize = 1 << 20;
 
 /// Calls `each` with every row and its line number. Unreadable rows are rejected. Fields that are not UTF-8
@@ -89,20 +91,21 @@ fn separated_rows(
     tally: &mut Tally,
     mut each: impl FnMut(&[String], (u64, u64), &mut Tally) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
+    let read = Rc::new(Cell::new(0));
     let mut reader = ReaderBuilder::new()
         .delimiter(separator)
         .has_headers(false)
         .flexible(true)
         .from_reader(Bounded {
             inner: input,
-            quiet: 0,
+            read: Rc::clone(&read),
         });
     let mut row = ByteRecord::new();
     let mut fields: Vec<String> = Vec::new();
     loop {
         match reader.read_byte_record(&mut row) {
             Ok(false) => return Ok(()),
-            Ok(true) => {}
+            Ok(true) => read.set(0),
             Err(error) => match error.into_kind() {
                 csv::ErrorKind::Io(source) => {
                     return Err(ImportError::Read {
@@ -145,21 +148,21 @@ fn text(field: &[u8]) -> String {
     }
 }
 
-/// Fails after a megabyte without a line break, because an unclosed quote would otherwise swallow the file.
+/// Fails after a megabyte without a new record, because an unclosed quote would otherwise swallow the file.
 struct Bounded<R> {
     inner: R,
-    quiet: usize,
+    /// The bytes that were read since the last record.
+    read: Rc<Cell<usize>>,
 }
 
 impl<R: BufRead> std::io::Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let len = self.inner.read(buffer)?;
-        match buffer[..len].iter().rposition(|b| *b == b'\n') {
-            Some(at) => self.quiet = len - at,
-            None => self.quiet += len,
-        }
-        if self.quiet > MAX_RECORD {
-            return Err(std::io::Error::other("a line of megabytes"));
+        self.read.set(self.read.get() + len);
+        if self.read.get() > MAX_RECORD {
+            return Err(std::io::Error::other(
+                "a record of megabytes: a quotation mark is not closed",
+            ));
         }
         Ok(len)
     }

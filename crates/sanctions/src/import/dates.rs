@@ -100,7 +100,7 @@ fn single(text: &str) -> Option<PartialDate> {
         .map_or((false, text.as_str()), |rest| (true, rest.trim()));
     let date = written(text)?;
     if is_about {
-        PartialDate::about(date.first_year)
+        PartialDate::span(date.first_year.checked_sub(2)?, date.last_year.checked_add(2)?)
     } else {
         Some(date)
     }
@@ -150,6 +150,7 @@ mod tests {
             ("circa 1978", "1976/1980"),
             ("c. 1978", "1976/1980"),
             ("Approximately 1978", "1976/1980"),
+            ("circa 1960-1965", "1958/1967"),
             ("1960 to 1962", "1960/1962"),
             ("01 Jan 1960 to 31 Dec 1962", "1960/1962"),
             ("Between 1960 and 1962", "1960/1962"),

@@ -172,6 +172,10 @@ impl Table {
         let Some((subject, _)) = self.subjects.get_mut(at) else {
             return;
         };
+        if subject.len() > MAX_PARTS {
+            self.is_endless = true;
+            return;
+        }
         let mut parts: Vec<Element> = Vec::new();
         let mut remarks: Vec<String> = Vec::new();
         for (column, value) in self
@@ -213,7 +217,6 @@ impl Table {
         for part in parts {
             subject.add_child(part);
         }
-        self.is_endless |= subject.len() > MAX_PARTS;
     }
 
     /// Counts what became of an entity's values, by column.

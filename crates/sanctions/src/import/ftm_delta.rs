@@ -52,6 +52,10 @@ pub(super) fn read(
         ))
     };
     let base = base(&list).ok_or_else(|| wrong_base("no such list is in use here".into()))?;
+    if base.version == to {
+        // It was imported before, perhaps without being put to use.
+        return Ok(base);
+    }
     if base.version != from {
         return Err(wrong_base(format!("version {} is in use here", base.version)));
     }

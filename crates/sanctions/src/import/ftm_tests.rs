@@ -130,6 +130,13 @@ fn a_delta_changes_the_list_in_use() {
 }
 
 #[test]
+fn a_delta_that_was_imported_before_changes_nothing() {
+    let (once, _) = read(DELTA_NAME, DELTA, Some(&base())).unwrap();
+    let (twice, _) = read(DELTA_NAME, DELTA, Some(&once)).unwrap();
+    assert_eq!(twice, once);
+}
+
+#[test]
 fn a_delta_for_another_base_is_refused() {
     let base = base();
     let add = r#"{"op":"ADD","entity":{"id":"a","schema":"Person","properties":{"name":["Zoltar Q"]}}}"#;

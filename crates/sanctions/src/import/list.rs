@@ -55,6 +55,7 @@ impl ListFormat {
             | ListFormat::OfacCsv
             | ListFormat::UnXml
             | ListFormat::FollowTheMoney
+            | ListFormat::FollowTheMoneyDelta
             | ListFormat::SimpleCsv => false,
             ListFormat::EuXml
             | ListFormat::EuCsv
@@ -63,8 +64,7 @@ impl ListFormat {
             | ListFormat::ChXml
             | ListFormat::CaXml
             | ListFormat::AuXlsx
-            | ListFormat::CslCsv
-            | ListFormat::FollowTheMoneyDelta => true,
+            | ListFormat::CslCsv => true,
         }
     }
 }

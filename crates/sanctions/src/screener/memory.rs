@@ -5,12 +5,16 @@ use rustc_hash::FxHashMap;
 use crate::name::{NamePart, Token, TokenKind};
 use crate::text::Script;
 
-/// The most words that are remembered. Further ones are looked up each time.
-const MOST: usize = 200_000;
+/// The most similar and compared words that are remembered, about 160 MB. Further words are looked up each time.
+const MOST: usize = 20_000_000;
 
 /// The similar words of the index for words that were looked up. It belongs to one [`Screener`](super::Screener).
 #[derive(Default)]
-pub struct WordMemory(FxHashMap<Key, Known>);
+pub struct WordMemory {
+    known: FxHashMap<Key, Known>,
+    /// How many similar and compared words `known` has.
+    len: usize,
+}
 
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
@@ -48,12 +52,15 @@ impl WordMemory {
             is_word: token.kind == TokenKind::Word,
             is_person,
         };
-        if let Some(known) = self.0.get(&key) {
+        if let Some(known) = self.known.get(&key) {
             compared.extend(known.compared.iter().copied());
             return known.found.to_vec();
         }
         let found = look_up(compared);
-        if self.0.len() < MOST {
+        // Each word costs something, even if nothing resembles it.
+        let len = found.len() + compared.len() + 20;
+        if self.len + len <= MOST {
+            self.len += len;
             let known = Known {
                 found: found.as_slice().into(),
                 compared: compared
@@ -61,7 +68,7 @@ impl WordMemory {
                     .map(|(word, similarity)| (*word, *similarity))
                     .collect(),
             };
-            self.0.insert(key, known);
+            self.known.insert(key, known);
         }
         found
     }

@@ -1,6 +1,5 @@
 //! Turns a person's hits into alerts and announces them. `verification::rescreening` decides which hits are news.
 
-use sanctions::entity::is_sanctioned;
 use serde_json::json;
 use store::alerts::{self, Alert, AlertState, NewAlert};
 use store::attempts::{self, Attempt};
@@ -16,7 +15,7 @@ use crate::alerts::{Finding, note};
 use crate::attempt_detail::Detail;
 use crate::lists::MerchantLists;
 use crate::problem::Problem;
-use crate::stored_hits::stored_screening;
+use crate::stored_hits::{is_match, stored_screening};
 use crate::watched::{four_eyes_of, watched};
 use crate::{events, suppressions};
 
@@ -196,13 +195,13 @@ fn known_hits(attempts: &[Attempt], alerts: &[Alert]) -> Vec<KnownHit> {
     known
 }
 
-/// A hit as it is known. Earlier versions called every hit a match, whatever its entry is listed for.
+/// A hit as it is known.
 fn known_hit(hit: &ScreeningHit) -> KnownHit {
     KnownHit {
         id: hit.id.clone(),
         datasets: hit.datasets.clone(),
         score: score(hit),
-        matched: hit.matched && hit.topics.as_deref().is_none_or(is_sanctioned),
+        matched: is_match(hit),
     }
 }
 

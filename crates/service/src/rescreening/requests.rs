@@ -7,8 +7,8 @@ use sanctions::WordMemory;
 use store::rescreenings::{self, Request};
 
 use super::findings::Recorder;
-use super::names;
 use super::search::Search;
+use super::{is_current, names};
 use crate::problem::Problem;
 use crate::{Shared, cpu, merchants};
 
@@ -53,7 +53,7 @@ async fn answer_one(app: &Shared, request: Request) -> Result<bool, Problem> {
         .map_err(|reason| crate::names::unavailable(reason.to_string()))?;
     let names = names::of_person(&mut app.db.read().await?, scope, facemap_id).await?;
     let (search, options) = (Arc::new(Search::whole(&lists)), lists.options(&settings));
-    let hits = match names {
+    let hits = match names.clone() {
         // The person is no longer approved.
         None => Vec::new(),
         Some(names) => {
@@ -64,9 +64,12 @@ async fn answer_one(app: &Shared, request: Request) -> Result<bool, Problem> {
     let recorder = Recorder::new(scope, &lists, search.changes());
     store::transaction!(app.db, |tx| -> Result<bool, Problem> {
         store::faces::lock(tx, scope).await?;
-        let now = store::list_sets::current(tx).await?;
-        let is_current = now.map(|set| set.revision) == lists.revision();
-        if !is_current || !rescreenings::take_request(tx, request).await? {
+        // An older node asks again without a new token.
+        let are_same = names::of_person(tx, scope, facemap_id).await? == names;
+        if !are_same
+            || !is_current(tx, scope, &settings, &lists).await?
+            || !rescreenings::take_request(tx, request).await?
+        {
             return Ok(false);
         }
         recorder.record(tx, facemap_id, &hits).await?;

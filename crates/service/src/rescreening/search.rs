@@ -175,9 +175,14 @@ impl Search {
         self.ids.contains_key(list) || !self.used.contains(list)
     }
 
-    /// Whether a list that may have changed is used and contains an entry.
+    /// Whether the account uses a list.
+    pub(super) fn uses(&self, list: &str) -> bool {
+        self.used.contains(list)
+    }
+
+    /// Whether a list that may have changed contains an entry.
     pub(super) fn lists(&self, list: &str, id: &str) -> bool {
-        self.used.contains(list) && self.ids.get(list).is_none_or(|ids| ids.contains(id))
+        self.ids.get(list).is_none_or(|ids| ids.contains(id))
     }
 
     /// Whether an entry is new or changed.
