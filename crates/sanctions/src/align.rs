@@ -4,9 +4,25 @@
 
 use smallvec::SmallVec;
 
-use crate::compare::{Comparison, Pair, word_forms};
-use crate::distance::{self, Signature, WordForms};
+use crate::distance;
 use crate::name::{Name, NamePart, Token, TokenKind};
+use crate::word_forms::{Signature, WordForms};
+
+/// A span of the query's tokens matched to a span of the candidate's. A span is a start and a length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pair {
+    pub(crate) query: (usize, usize),
+    pub(crate) candidate: (usize, usize),
+    pub(crate) similarity: f32,
+}
+
+/// The result of a comparison.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Comparison {
+    /// The score, 0–1.
+    pub(crate) score: f32,
+    pub(crate) pairs: SmallVec<[Pair; 8]>,
+}
 
 /// Factor for a given name that matches a family name.
 const EXCHANGED_ROLE_FACTOR: f32 = 0.68;
@@ -68,6 +84,15 @@ pub(crate) fn align(
     }
     slips(q, c, &mut free, &mut pairs);
     Comparison { score: 0.0, pairs }
+}
+
+pub(crate) fn word_forms(token: &Token) -> WordForms<'_> {
+    WordForms {
+        text: &token.text,
+        sound: &token.sound,
+        script: token.script,
+        signature: token.signature,
+    }
 }
 
 pub(crate) fn vec_true(len: usize) -> SmallVec<[bool; 16]> {

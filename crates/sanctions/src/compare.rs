@@ -6,28 +6,14 @@
 use smallvec::SmallVec;
 
 use crate::align::{
-    EXACT, JOINED_WORDS_FACTOR, SLIP_SIMILARITY, UnmatchedTokens, align, joined_signature, vec_true,
+    Comparison, EXACT, JOINED_WORDS_FACTOR, Pair, SLIP_SIMILARITY, UnmatchedTokens, align, joined_signature,
+    vec_true, word_forms,
 };
-use crate::distance::{self, WordForms};
+use crate::distance;
 use crate::name::{Name, NamePart, Token, TokenKind};
 use crate::tables::{self, LegalForm};
 use crate::text::Script;
-
-/// A span of the query's tokens matched to a span of the candidate's. A span is a start and a length.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pair {
-    pub(crate) query: (usize, usize),
-    pub(crate) candidate: (usize, usize),
-    pub(crate) similarity: f32,
-}
-
-/// The result of a comparison.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Comparison {
-    /// The score, 0–1.
-    pub(crate) score: f32,
-    pub(crate) pairs: SmallVec<[Pair; 8]>,
-}
+use crate::word_forms::WordForms;
 
 /// The costs of unmatched parts, per unit of their weight.
 pub(crate) struct Costs {
@@ -99,15 +85,6 @@ pub(crate) fn compare_with(
     }
     found.score = found.score.clamp(0.0, 1.0);
     found
-}
-
-pub(crate) fn word_forms(token: &Token) -> WordForms<'_> {
-    WordForms {
-        text: &token.text,
-        sound: &token.sound,
-        script: token.script,
-        signature: token.signature,
-    }
 }
 
 /// Similarity of two tokens, 0–1, without regard to their place in the name.

@@ -27,6 +27,7 @@ mod subject;
 mod syllables;
 mod tables;
 mod text;
+mod word_forms;
 
 pub use batch::{answer_line, answer_pair_line};
 pub use demo::demo_list;

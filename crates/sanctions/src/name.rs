@@ -3,10 +3,11 @@
 //! This module compares nothing; see [`crate::compare`].
 
 use crate::common_names::COMMON_NAMES;
-use crate::distance::{Signature, edit_cost};
+use crate::distance::edit_cost;
 use crate::entity::{Entity, Schema};
 use crate::tables::{self, LegalForm};
 use crate::text::{self, Script, Word};
+use crate::word_forms::Signature;
 
 /// Maximum number of tokens of a name, because the index uses one bit per token.
 const MAX_TOKENS: usize = 60;

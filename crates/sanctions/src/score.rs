@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::compare::{self, Comparison};
+use crate::align::Comparison;
+use crate::compare;
 use crate::entity::{Entity, Gender, IdentifierKind, PartialDate};
 use crate::name::Name;
 use crate::subject::{Facts, Subject, sorted_words};

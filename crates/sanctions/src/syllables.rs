@@ -3,8 +3,8 @@
 //!
 //! This module compares no two words of one script; see [`crate::distance`].
 
-use crate::distance::WordForms;
 use crate::text::Script;
+use crate::word_forms::WordForms;
 
 /// Similarity of a word and another romanisation of its reading.
 const SAME_READING: f32 = 0.92;
@@ -115,7 +115,7 @@ const CHINESE: &Rules = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distance::Signature;
+    use crate::word_forms::Signature;
 
     fn alike(script: Script, a: &str, b: &str) -> f32 {
         let word = |text, script| WordForms {

@@ -6,6 +6,7 @@
 //! transaction with the place where it continues, so any node continues after it, and nothing is lost or announced
 //! twice. A person whose record cannot be read never holds up the others: it is asked for that person, and tried again.
 
+mod current;
 mod findings;
 mod names;
 mod requests;
@@ -24,6 +25,7 @@ use verification::names::ScreenedName;
 use verification::screening::ScreeningHit;
 use verification::suppression::score;
 
+use self::current::is_current;
 use self::findings::Recorder;
 use self::names::Names;
 use self::search::{LastSearch, Search};
@@ -156,20 +158,6 @@ async fn look_again(
         })?;
     }
     looked
-}
-
-/// Whether an account still has these settings, and the installation these lists.
-async fn is_current(
-    tx: &mut Tx,
-    scope: Scope,
-    settings: &MerchantSettings,
-    lists: &MerchantLists,
-) -> Result<bool, Problem> {
-    let account = store::merchants::get(tx, scope.merchant_id).await?;
-    let Some(account) = account else { return Ok(false) };
-    let set = store::list_sets::current(tx).await?;
-    let used = lists.set.as_ref().map(|set| &set.lists);
-    Ok(merchants::settings(&account)? == *settings && set.as_ref().map(|set| &set.lists) == used)
 }
 
 /// A run over an account's people.

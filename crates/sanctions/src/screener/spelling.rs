@@ -1,8 +1,8 @@
 //! Index keys for alternative spellings: words with one consonant missing, exchanged or replaced.
 
-use crate::distance::Signature;
 use crate::name::Token;
 use crate::text::Script;
+use crate::word_forms::Signature;
 
 /// A copy of a token with another text in an alphabet.
 pub(super) fn respelled(like: &Token, text: &str, sound: String) -> Token {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use sanctions::WordMemory;
 use store::rescreenings::{self, Request};
 
+use super::current::is_current;
 use super::findings::Recorder;
+use super::names;
 use super::search::Search;
-use super::{is_current, names};
 use crate::problem::Problem;
 use crate::{Shared, cpu, merchants};
 

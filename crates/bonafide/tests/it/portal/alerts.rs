@@ -78,7 +78,7 @@ on_both!(alerts_are_decided_and_change_no_status, |backend| {
     let path = format!("/portal/alerts/{first}/decide");
     let page = ada.get(&format!("/portal/alerts/{first}")).await.page();
     assert!(
-        page.contains("later") && page.contains("There was no earlier version of this list"),
+        page.contains("later") && page.contains("the whole list was searched"),
         "{page}"
     );
     let form = |conclusion: &'static str, why: &'static str, reason: &'static str| {
@@ -125,7 +125,7 @@ on_both!(alerts_are_decided_and_change_no_status, |backend| {
         .redirect();
     let page = reviewer.get(&format!("/portal/alerts/{second}")).await.page();
     assert!(
-        page.contains("same passport") && page.contains("decline it"),
+        page.contains("same passport") && page.contains("decline the approved attempt"),
         "{page}"
     );
     let list = reviewer.get("/portal/alerts").await.page();
