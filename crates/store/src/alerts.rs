@@ -148,7 +148,8 @@ macro_rules! select {
 macro_rules! waiting {
     ($rest:literal) => {
         concat!(
-            "and l.state in ('open', 'same_person')
+            "and l.id in (select w.id from alerts w
+                 where w.merchant_id = $1 and w.sandbox = $2 and w.state in ('open', 'same_person') and w.id < $3)
              and (l.state = 'open' or exists (select 1 from registrations r
                  where r.merchant_id = $1 and r.sandbox = $2 and r.facemap_id = a.facemap_id
                      and r.status = 'approved')) ",
@@ -321,8 +322,13 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Alert
 /// # Errors
 /// [`Error::Sealed`].
 pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Alert>, Error> {
-    const SQL: &str = select!("and a.facemap_id = $3 order by l.id desc");
-    let rows = fetch!(all, conn, scope, Row, SQL, facemap_id)?;
+    // Sorted here, so that the database begins with the person's attempts and not with the account's alerts.
+    const SQL: &str = select!(
+        "and l.log_id in (select f.log_id from attempts f
+             where f.merchant_id = $1 and f.sandbox = $2 and f.facemap_id = $3)"
+    );
+    let mut rows = fetch!(all, conn, scope, Row, SQL, facemap_id)?;
+    rows.sort_by_key(|row| std::cmp::Reverse(row.id));
     open_all(conn, scope, rows).await
 }
 
@@ -361,7 +367,7 @@ pub async fn list(
 ) -> Result<Vec<Alert>, Error> {
     // A text for each, so that an index gives the order.
     const WAITING: &str = select!(waiting!(
-        "and l.id < $3 and ($4 is null or l.list = $4) order by l.id desc limit $5"
+        "and ($4 is null or l.list = $4) order by l.id desc limit $5"
     ));
     const IN: &str =
         select!("and l.id < $3 and ($4 is null or l.list = $4) and l.state = $6 order by l.id desc limit $5");
@@ -406,5 +412,6 @@ pub async fn count_waiting(conn: &mut Conn, scope: Scope) -> Result<i64, Error> 
          where l.merchant_id = $1 and l.sandbox = $2 ",
         waiting!("")
     );
-    Ok(fetch!(one, conn, scope, (i64,), SQL)?.0)
+    let newest = Uuid::max();
+    Ok(fetch!(one, conn, scope, (i64,), SQL, newest)?.0)
 }
