@@ -259,6 +259,7 @@ fn pronunciation_cost(written: &[u8], spoken: &[u8]) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::word_forms::Signature;
 
     fn alike(a: &str, b: &str) -> f32 {
         let side = |text: &str| (text.to_owned(), text::sound(text));
