@@ -49,11 +49,6 @@ impl MerchantLists {
             .map(|(name, list)| (name.clone(), hex::encode(list.digest)))
             .collect()
     }
-
-    /// The number of the installation's set, which grows with each change.
-    pub fn revision(&self) -> Option<i64> {
-        self.set.as_ref().map(|set| set.revision)
-    }
 }
 
 /// The results of several queries.

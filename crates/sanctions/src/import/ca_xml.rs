@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 use super::input::Tally;
 use super::list::{ImportError, LISTED_ON, List, Use};
 use super::record::{self, Element};
+use super::slug::slug;
 use crate::countries;
 use crate::entity::{Entity, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
 
@@ -119,16 +120,4 @@ fn entity(record: &Element) -> Result<Entity, &'static str> {
         push_unique(&mut entity.remarks, &format!("{LISTED_ON}{listed}"));
     }
     Ok(entity)
-}
-
-/// Letters and digits in lower case, with a hyphen for everything else.
-fn slug(parts: &[&str]) -> String {
-    let words = parts
-        .iter()
-        .flat_map(|part| part.split(|c: char| !c.is_alphanumeric()));
-    let words: Vec<String> = words
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect();
-    words.join("-")
 }

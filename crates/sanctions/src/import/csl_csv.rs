@@ -15,6 +15,7 @@ use super::input::Tally;
 use super::list::{BORN_IN, ImportError, LISTED_ON, List, Use};
 use super::ofac_csv::is_number_kind;
 use super::ofac_xml::identifier;
+use super::slug::slug;
 use crate::countries;
 use crate::entity::{Entity, Gender, Schema, add_unique, push_unique};
 
@@ -255,16 +256,4 @@ fn read_id(entity: &mut Entity, id: &str) {
 /// The kinds of `ids` that are compared and are no numbers.
 fn is_fact(kind: &str) -> bool {
     kind == "Gender" || kind.starts_with("Digital Currency Address")
-}
-
-/// Letters and digits in lower case, with a hyphen for everything else.
-fn slug(parts: &[&str]) -> String {
-    let words = parts
-        .iter()
-        .flat_map(|part| part.split(|c: char| !c.is_alphanumeric()));
-    let words: Vec<String> = words
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect();
-    words.join("-")
 }

@@ -26,6 +26,7 @@ mod ofac_csv;
 mod ofac_xml;
 mod record;
 mod simple_csv;
+mod slug;
 mod uk;
 mod un_xml;
 mod xlsx;
