@@ -18,6 +18,8 @@ pub enum Job {
     Webhooks,
     /// Checks for newer sanctions lists and labels, and checks their age.
     Lists,
+    /// Updates sanctions lists from their publishers.
+    ListUpdates,
     /// Screens approved people again after a change of the lists.
     Rescreening,
     /// Checks the sources of chains' histories.
@@ -38,9 +40,10 @@ pub enum Job {
 
 impl Job {
     /// Every job.
-    pub const ALL: [Job; 10] = [
+    pub const ALL: [Job; 11] = [
         Job::Webhooks,
         Job::Lists,
+        Job::ListUpdates,
         Job::Rescreening,
         Job::Chains,
         Job::Expiry,
@@ -56,6 +59,7 @@ impl Job {
         match self {
             Job::Webhooks => "webhooks",
             Job::Lists => "lists",
+            Job::ListUpdates => "list-updates",
             Job::Rescreening => "rescreening",
             Job::Chains => "chains",
             Job::Expiry => "expiry",
@@ -73,6 +77,7 @@ impl Job {
             Job::Webhooks => Duration::from_secs(1),
             Job::Lists | Job::Rescreening | Job::KeyRenewal | Job::Faces => Duration::from_secs(5),
             Job::Chains => Duration::from_secs(30),
+            Job::ListUpdates => Duration::from_secs(10),
             // With a lease of 30 s, a session whose node died is settled within a minute.
             Job::Expiry => Duration::from_secs(20),
             Job::ApiLog | Job::Retention => Duration::from_hours(1),

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use sanctions::freshness::unchanged_alert;
 use sanctions::{ListStatus, StoreError};
 use serde::{Deserialize, Serialize};
+use store::list_updates::ListUpdate;
 use store::{Db, Objects};
 
 use crate::config::{DataConfig, ServeConfig};
@@ -279,6 +280,31 @@ pub fn lists(found: Result<Vec<ListStatus>, StoreError>, alert_after: u32) -> Ch
             format!("{} active, the oldest imported {oldest} days ago", lists.len()),
         ),
         (None, None) => Check::ok(NAME, format!("{} active", lists.len())),
+    }
+}
+
+/// Checks that the last update of each list from its publisher succeeded; `None` if no list was ever updated.
+pub fn list_updates(found: &[ListUpdate]) -> Option<Check> {
+    const NAME: &str = "updates";
+    let failed = found.iter().filter_map(|update| {
+        let since = update
+            .succeeded_at
+            .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+        let since = since.map_or_else(|| "never".to_owned(), |at| format!("last on {at:.0}"));
+        Some(format!("{} (updated {since})", update.error.as_ref()?))
+    });
+    let failed: Vec<String> = failed.collect();
+    let attempted = found
+        .iter()
+        .filter(|update| update.attempted_at.is_some())
+        .count();
+    match (failed.is_empty(), attempted) {
+        (_, 0) => None,
+        (true, _) => Some(Check::ok(
+            NAME,
+            format!("{attempted} lists updated from their publishers"),
+        )),
+        (false, _) => Some(Check::attention(NAME, failed.join("; "))),
     }
 }
 

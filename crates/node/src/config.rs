@@ -14,6 +14,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use chain_sources::sources::ChainConfig;
+use list_sources::sources::ListSourceConfig;
 
 /// Where the data is. Every command that uses data takes these settings.
 #[derive(Args, Clone, Debug)]
@@ -145,6 +146,16 @@ pub struct ServeConfig {
     /// Where chains' histories come from.
     #[command(flatten)]
     pub chains: ChainConfig,
+    /// Where sanctions lists are downloaded from.
+    #[command(flatten)]
+    pub list_sources: ListSourceConfig,
+    /// Sanctions lists that the servers update from their publishers, such as `us_ofac_sdn,un_sc_sanctions`; by default
+    /// none, and no server connects to a publisher.
+    #[arg(long, env = "BONAFIDE_UPDATE_LISTS", value_delimiter = ',')]
+    pub update_lists: Vec<String>,
+    /// Hours between two updates of a list by the servers.
+    #[arg(long, env = "BONAFIDE_UPDATE_LISTS_HOURS", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=720))]
+    pub update_lists_hours: u64,
     /// Address and port to listen on; port 0 takes a free one.
     #[arg(long, env = "BONAFIDE_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,

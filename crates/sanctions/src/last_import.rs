@@ -70,4 +70,12 @@ impl LastImport {
             format: Some(report.format),
         }
     }
+
+    /// Counts an import that found the active version again, without reading its file.
+    pub(crate) fn count_unchanged(&mut self) {
+        self.at = Timestamp::now().as_millisecond();
+        self.unchanged = self.unchanged.saturating_add(1);
+        self.unchanged_since = self.unchanged_since.or(Some(self.at));
+        self.refused = None;
+    }
 }

@@ -6,6 +6,8 @@
 //! The versions that were replaced last are kept beside the lists in use. Nothing else is deleted except by
 //! [`ListStore::remove`].
 
+mod versions;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
@@ -17,6 +19,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use self::versions::RollbackError;
 use crate::entity::Entity;
 use crate::freshness::{Clock, ClockBehind, ListDates, MaxAge, Stale};
 use crate::import::{self, Diff, Guards, ImportError, ImportRefusal, ImportReport, List, ListFormat, Source};
@@ -152,6 +155,26 @@ pub struct ListStore {
     clock: Arc<Clock>,
 }
 
+/// A list's entities as its file contains them.
+struct Content {
+    /// One entity per line.
+    lines: Vec<u8>,
+    /// Their SHA-256 in hexadecimal.
+    digest: String,
+}
+
+impl Content {
+    fn of(list: &List) -> std::io::Result<Content> {
+        let mut lines = Vec::new();
+        for entity in &list.entities {
+            serde_json::to_writer(&mut lines, entity)?;
+            lines.push(b'\n');
+        }
+        let digest = hex::encode(Sha256::digest(&lines));
+        Ok(Content { lines, digest })
+    }
+}
+
 /// The state of the folder, to detect changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint(BTreeMap<String, (SystemTimeKey, u64)>);
@@ -197,6 +220,16 @@ impl ListStore {
     ) -> Result<ImportReport, StoreError> {
         let in_use = |list: &str| self.read_list(&self.path(list)).ok().map(|(_, list)| list);
         let (list, mut report) = import::import_onto(sources, format, in_use)?;
+        let refused = |list: List, refusal, report| StoreError::Refused {
+            list: list.name,
+            version: list.version,
+            refusal,
+            report: Box::new(report),
+        };
+        if let Some(expected) = guards.expected_list.clone().filter(|name| *name != list.name) {
+            return Err(refused(list, ImportRefusal::OtherList { expected }, report));
+        }
+        let content = Content::of(&list)?;
         let before = self.read_list(&self.path(&list.name)).ok();
         report.diff = before.as_ref().map(|(_, before)| Diff::between(before, &list));
         // The installation's version counts, wherever it was imported; without one, the folder's.
@@ -210,17 +243,17 @@ impl ListStore {
         let earlier = fs::read(self.report_path(&list.name))
             .ok()
             .and_then(|text| serde_json::from_slice::<LastImport>(&text).ok());
-        if let Err(refusal) = self.check_import(&report, active, guards)? {
+        let is_rolled_back = guards.rolled_back.get(&list.name) == Some(&content.digest);
+        let checked = match is_rolled_back {
+            true => Err(ImportRefusal::RolledBack),
+            false => self.check_import(&report, active, guards)?,
+        };
+        if let Err(refusal) = checked {
             self.write_report(&LastImport::of(&report, Some(&refusal), false, earlier));
-            let (list, version) = (list.name, list.version);
-            return Err(StoreError::Refused {
-                list,
-                version,
-                refusal,
-                report: Box::new(report),
-            });
+            return Err(refused(list, refusal, report));
         }
-        report.digest = self.activate(&list)?;
+        self.activate_content(&list, &content)?;
+        report.digest = content.digest;
         let same_version = before
             .is_some_and(|(header, _)| header.sha256 == report.digest && header.version == report.version);
         let import = LastImport::of(&report, None, same_version, earlier);
@@ -282,23 +315,22 @@ impl ListStore {
     /// Activates a list without checking the guards, for example the sandbox's demo list. Returns the list's
     /// digest.
     pub fn activate(&self, list: &List) -> Result<String, StoreError> {
+        let content = Content::of(list)?;
+        self.activate_content(list, &content)?;
+        Ok(content.digest)
+    }
+
+    fn activate_content(&self, list: &List, content: &Content) -> Result<(), StoreError> {
         let path = self.path(&list.name);
-        let mut hash = Sha256::new();
-        let mut lines = Vec::new();
-        for entity in &list.entities {
-            serde_json::to_writer(&mut lines, entity).map_err(std::io::Error::from)?;
-            lines.push(b'\n');
-        }
-        hash.update(&lines);
+        let Content { lines, digest } = content;
         let header = Header {
             format: FORMAT,
             list: list.name.clone(),
             version: list.version.clone(),
             imported_at: self.now(),
             entities: list.entities.len(),
-            sha256: hex::encode(hash.finalize()),
+            sha256: digest.clone(),
         };
-        let digest = header.sha256.clone();
         // Each writer has its own file name, so that two simultaneous imports cannot mix.
         let unique = format!("{}-{}", std::process::id(), Timestamp::now().as_nanosecond());
         let beside = path.with_extension(format!("{unique}.new"));
@@ -306,12 +338,12 @@ impl ListStore {
             let mut file = BufWriter::new(File::create(&beside)?);
             serde_json::to_writer(&mut file, &header)?;
             file.write_all(b"\n")?;
-            file.write_all(&lines)?;
+            file.write_all(lines)?;
             file.into_inner()
                 .map_err(std::io::IntoInnerError::into_error)?
                 .sync_all()?;
             if let Ok((replaced, _)) = read_header(&path)
-                && replaced.sha256 != digest
+                && replaced.sha256 != *digest
             {
                 // Without it a comparison searches the whole list. That is no reason to refuse a newer version.
                 let _ = self.kept.keep(&path, &safe_name(&list.name), &replaced.sha256);
@@ -323,14 +355,14 @@ impl ListStore {
         if written.is_err() {
             let _ = fs::remove_file(&beside);
         }
-        written?;
-        Ok(digest)
+        Ok(written?)
     }
 
     /// Removes a list, its earlier versions and its report permanently. Returns whether the list or the report existed.
     pub fn remove(&self, list: &str) -> Result<bool, StoreError> {
         // A list whose first import was refused has only a report.
         let had_report = fs::remove_file(self.report_path(list)).is_ok();
+        let _ = fs::remove_file(self.confirmation_path(list));
         self.kept.remove(&safe_name(list))?;
         match fs::remove_file(self.path(list)) {
             Ok(()) => Ok(true),
@@ -349,7 +381,7 @@ impl ListStore {
             let Ok((header, _)) = read_header(&path) else {
                 continue;
             };
-            let dates = header.dates();
+            let dates = self.dates_of(&header);
             let problem = match header.format {
                 FORMAT => self.check(&dates).err().map(|stale| stale.to_string()),
                 _ => Some(other_version(&header.list)),
@@ -360,10 +392,10 @@ impl ListStore {
                 list: header.list,
                 version: header.version,
                 entities: header.entities,
-                imported_at: show(header.imported_at).unwrap_or_default(),
+                imported_at: show(dates.imported_at).unwrap_or_default(),
                 published_at: dates.published_at.and_then(show),
                 age_seconds: seconds(dates.age(now)),
-                import_age_seconds: seconds(now.saturating_sub(header.imported_at)),
+                import_age_seconds: seconds(now.saturating_sub(dates.imported_at)),
                 active: problem.is_none(),
                 problem,
                 unchanged_imports: last.map_or(0, |import| import.unchanged),
@@ -378,7 +410,7 @@ impl ListStore {
     pub fn dates(&self) -> Result<Vec<ListDates>, StoreError> {
         let files = self.files()?.into_iter();
         Ok(files
-            .filter_map(|path| Some(read_header(&path).ok()?.0.dates()))
+            .filter_map(|path| Some(self.dates_of(&read_header(&path).ok()?.0)))
             .collect())
     }
 
@@ -409,7 +441,7 @@ impl ListStore {
         let mut lists = Vec::with_capacity(files.len());
         for path in files {
             let (header, list) = self.read_list(&path).map_err(&unavailable)?;
-            self.check(&header.dates())
+            self.check(&self.dates_of(&header))
                 .map_err(|stale| unavailable(stale.to_string()))?;
             lists.push(list);
         }
@@ -441,48 +473,11 @@ impl ListStore {
             if header.sha256 != wanted.digest {
                 return Err(lacks(name, wanted, &header.version));
             }
-            self.check(&header.dates())
+            self.check(&self.dates_of(&header))
                 .map_err(|stale| unusable(stale.to_string()))?;
             lists.push(list);
         }
         Ok(Screener::new(lists))
-    }
-
-    /// A version of a list, in use or kept; `None` if the folder lacks it or it is damaged.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
-    pub fn version(&self, list: &str, digest: &str) -> Result<Option<List>, StoreError> {
-        let in_use = Some(self.path(list)).filter(|path| path.exists());
-        let kept = self.kept.find(&safe_name(list), digest);
-        for path in in_use.into_iter().chain(kept) {
-            let is_it =
-                read_header(&path).is_ok_and(|(header, _)| header.sha256 == digest && header.list == list);
-            if is_it && let Ok((_, list)) = self.read_list(&path) {
-                return Ok(Some(list));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The versions of a list that the folder has: the kept ones, the latest replaced one last, then the one in use.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
-    pub fn versions(&self, list: &str) -> Result<Vec<ListContent>, StoreError> {
-        let kept = self.kept.files(&safe_name(list))?;
-        let in_use = Some(self.path(list)).filter(|path| path.exists());
-        let headers = kept
-            .into_iter()
-            .chain(in_use)
-            .filter_map(|path| Some(read_header(&path).ok()?.0));
-        let of_list = headers.filter(|header| header.list == list && header.format == FORMAT);
-        Ok(of_list
-            .map(|header| ListContent {
-                version: header.version,
-                digest: header.sha256,
-            })
-            .collect())
     }
 
     /// Checks that a list may be used now.
@@ -584,12 +579,6 @@ fn damaged(name: &str) -> String {
 
 fn other_version(name: &str) -> String {
     format!("{name} was written by another version of this program; import it again")
-}
-
-impl Header {
-    fn dates(&self) -> ListDates {
-        ListDates::new(&self.list, &self.version, self.imported_at)
-    }
 }
 
 #[cfg(test)]

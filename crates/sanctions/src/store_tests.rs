@@ -336,3 +336,125 @@ fn a_delta_replaces_the_list_in_use() {
         "{refused}"
     );
 }
+
+fn published(date: &str) -> Vec<Source> {
+    let line = format!(
+        "{{\"id\":\"x\",\"schema\":\"Person\",\"properties\":{{\"name\":[\"Person of {date}\"]}},\"last_seen\":\"{date}\"}}\n"
+    );
+    source(line.into_bytes())
+}
+
+#[test]
+fn a_list_returns_to_a_kept_version_and_updates_do_not_undo_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let first = store
+        .import(published("2026-11-01"), None, &Guards::default())
+        .unwrap();
+    let second = store
+        .import(published("2026-11-02"), None, &Guards::default())
+        .unwrap();
+    let version = |report: &ImportReport| ListContent {
+        version: report.version.clone(),
+        digest: report.digest.clone(),
+    };
+    store.roll_back("invented", &version(&first)).unwrap();
+    assert_eq!(store.status().unwrap()[0].digest, first.digest);
+    // The replaced version is kept, so it can return too.
+    assert_eq!(store.versions("invented").unwrap().len(), 3);
+    let guards = Guards {
+        rolled_back: BTreeMap::from([("invented".to_owned(), second.digest.clone())]),
+        ..Guards::default()
+    };
+    let refused = store.import(published("2026-11-02"), None, &guards).unwrap_err();
+    assert!(refused.to_string().contains("rolled back"), "{refused}");
+    assert_eq!(store.status().unwrap()[0].digest, first.digest);
+    store.import(published("2026-11-03"), None, &guards).unwrap();
+    let unknown = ListContent {
+        version: "2020".into(),
+        digest: "00".into(),
+    };
+    assert!(matches!(
+        store.roll_back("invented", &unknown),
+        Err(RollbackError::NotKept { .. })
+    ));
+    // An old version would stop every screening.
+    let old = demo_of("2020-01-01");
+    store.activate(&old).unwrap();
+    let digest = store.status().unwrap()[0].digest.clone();
+    store
+        .import(published("2026-11-03"), None, &Guards::default())
+        .unwrap();
+    let to = ListContent {
+        version: old.version,
+        digest,
+    };
+    assert!(matches!(
+        store.roll_back("invented", &to),
+        Err(RollbackError::Stale(_))
+    ));
+}
+
+fn demo_of(version: &str) -> List {
+    let (list, _) = import::import(published("2026-10-07"), None).unwrap();
+    List {
+        version: version.into(),
+        ..list
+    }
+}
+
+#[test]
+fn a_file_with_another_list_is_refused_without_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let guards = Guards {
+        expected_list: Some("un_sc_sanctions".into()),
+        ..Guards::default()
+    };
+    let refused = store
+        .import(published("2026-11-01"), None, &guards)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("invented") && refused.contains("un_sc_sanctions"),
+        "{refused}"
+    );
+    assert!(store.status().unwrap().is_empty() && store.last_imports().unwrap().is_empty());
+}
+
+#[test]
+fn a_confirmation_renews_the_import_of_the_same_content_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let earlier = || NOW - 40 * DAY;
+    let store = ListStore::open(folder.path(), MaxAge::default())
+        .unwrap()
+        .with_clock(earlier);
+    let report = store
+        .import(published("2026-09-01"), None, &Guards::default())
+        .unwrap();
+    let store = open(folder.path());
+    assert!(store.load().is_err(), "nobody imported it for 40 days");
+    assert!(!store.confirm("invented", "00", NOW).unwrap());
+    assert!(!store.confirm("other", &report.digest, NOW).unwrap());
+    assert!(store.load().is_err());
+    let state = store.fingerprint().unwrap();
+    assert!(store.confirm("invented", &report.digest, NOW - DAY).unwrap());
+    assert_eq!(
+        store.fingerprint().unwrap(),
+        state,
+        "nothing must be loaded again"
+    );
+    assert!(store.load().is_ok());
+    assert_eq!(store.status().unwrap()[0].import_age_seconds, 86_400);
+    assert_eq!(
+        (
+            store.count_unchanged("invented"),
+            store.count_unchanged("invented")
+        ),
+        (1, 2)
+    );
+    assert_eq!(store.status().unwrap()[0].unchanged_imports, 2);
+    // Another content is not confirmed.
+    store.activate(&demo_of("2026-10-01")).unwrap();
+    assert_eq!(store.status().unwrap()[0].import_age_seconds, 0);
+}

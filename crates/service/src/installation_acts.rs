@@ -1,5 +1,5 @@
 //! Acts on the whole installation that need two operators if any account or Flow requires two people:
-//! removing a list, accepting a shrunken list, and counting a new operator as a separate person. They concern
+//! removing a list, accepting a shrunken list, returning to an earlier version of a list, and counting a new operator as a separate person. They concern
 //! every account and contain no personal data.
 //!
 //! The command line only proposes. It never carries out what it proposed.
@@ -24,6 +24,9 @@ const REMOVE_LIST: &str = "remove_list";
 const SHRINK_LIST: &str = "shrink_list";
 /// A shrinkage that two operators confirmed and that no import has used yet.
 const SHRINK_CONFIRMED: &str = "shrink_list_confirmed";
+/// A rollback, and one that two operators confirmed and that no command has carried out yet.
+const ROLL_BACK: &str = "roll_back_list";
+const ROLL_BACK_CONFIRMED: &str = "roll_back_list_confirmed";
 const OPERATOR: &str = "operator";
 
 /// A version of a list with far fewer entities than the version in use.
@@ -50,6 +53,20 @@ impl Shrinkage {
     }
 }
 
+/// A return of a list to an earlier version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rollback {
+    /// The list.
+    pub list: String,
+    /// The version in use.
+    pub from: String,
+    /// The earlier version.
+    pub version: String,
+    /// The SHA-256 of its entities in hexadecimal.
+    pub digest: String,
+}
+
 /// An act on the installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallationAct {
@@ -57,6 +74,8 @@ pub enum InstallationAct {
     RemoveList(String),
     /// A list may shrink.
     ShrinkList(Shrinkage),
+    /// A list returns to an earlier version.
+    RollBackList(Rollback),
     /// An operator counts as a separate person.
     Operator {
         /// The operator in doubt.
@@ -71,7 +90,17 @@ impl InstallationAct {
         match self {
             Self::RemoveList(_) => REMOVE_LIST,
             Self::ShrinkList(_) => SHRINK_LIST,
+            Self::RollBackList(_) => ROLL_BACK,
             Self::Operator { .. } => OPERATOR,
+        }
+    }
+
+    /// The kind of the confirmed act, for acts that the command line carries out once they are confirmed.
+    fn confirmed_kind(&self) -> Option<&'static str> {
+        match self {
+            Self::ShrinkList(_) => Some(SHRINK_CONFIRMED),
+            Self::RollBackList(_) => Some(ROLL_BACK_CONFIRMED),
+            Self::RemoveList(_) | Self::Operator { .. } => None,
         }
     }
 
@@ -80,6 +109,7 @@ impl InstallationAct {
         Ok(match self {
             Self::RemoveList(list) => list.clone(),
             Self::ShrinkList(shrinkage) => serde_json::to_string(shrinkage).map_err(Problem::internal)?,
+            Self::RollBackList(rollback) => serde_json::to_string(rollback).map_err(Problem::internal)?,
             Self::Operator { staff_id, let_in_by } => {
                 format!("{staff_id} {}", four_eyes::actor_name(*let_in_by))
             }
@@ -95,6 +125,9 @@ impl InstallationAct {
             SHRINK_LIST => serde_json::from_str(&row.subject)
                 .map(Self::ShrinkList)
                 .map_err(|error| unreadable(describe_without_values(&error))),
+            ROLL_BACK => serde_json::from_str(&row.subject)
+                .map(Self::RollBackList)
+                .map_err(|error| unreadable(describe_without_values(&error))),
             OPERATOR => operator_of(&row.subject).ok_or_else(|| unreadable("it names no operator".into())),
             _ => return None,
         })
@@ -105,6 +138,7 @@ impl InstallationAct {
         match self {
             Self::RemoveList(list) => list,
             Self::ShrinkList(shrinkage) => &shrinkage.list,
+            Self::RollBackList(rollback) => &rollback.list,
             Self::Operator { .. } => "",
         }
     }
@@ -114,6 +148,7 @@ impl InstallationAct {
         match self {
             Self::RemoveList(list) => list.clone(),
             Self::ShrinkList(shrinkage) => format!("{} {}", shrinkage.list, shrinkage.version),
+            Self::RollBackList(rollback) => format!("{} {}", rollback.list, rollback.version),
             Self::Operator { staff_id, .. } => staff_id.to_string(),
         }
     }
@@ -123,6 +158,7 @@ impl InstallationAct {
         let act = match self {
             Self::RemoveList(_) => "lists.removal",
             Self::ShrinkList(_) => "lists.shrinkage",
+            Self::RollBackList(_) => "lists.rollback",
             Self::Operator { .. } => "operator.doubt",
         };
         format!("{act}_{step}")
@@ -391,8 +427,8 @@ pub async fn answer(
         if !proposals::take_installation(tx, id).await? {
             return Err(gone());
         }
-        if agrees && matches!(act, InstallationAct::ShrinkList(_)) {
-            proposals::put_installation(tx, SHRINK_CONFIRMED, &act.subject()?, Some(staff_id)).await?;
+        if let (true, Some(kind)) = (agrees, act.confirmed_kind()) {
+            proposals::put_installation(tx, kind, &act.subject()?, Some(staff_id)).await?;
         }
         let (answered, step) = match agrees {
             true => (AnswerOutcome::Done, "confirmed"),
@@ -403,12 +439,15 @@ pub async fn answer(
     })
 }
 
-/// Uses up a confirmed shrinkage. Returns whether two operators had confirmed exactly this one.
-pub async fn take_confirmed(db: &Db, shrinkage: &Shrinkage) -> Result<bool, Problem> {
-    let subject = serde_json::to_string(shrinkage).map_err(Problem::internal)?;
+/// Uses up a confirmed act. Returns whether two operators had confirmed exactly this one.
+pub async fn take_confirmed(db: &Db, act: &InstallationAct) -> Result<bool, Problem> {
+    let subject = act.subject()?;
+    let Some(kind) = act.confirmed_kind() else {
+        return Ok(false);
+    };
     store::transaction!(db, |tx| -> Result<bool, Problem> {
         let rows = proposals::list_installation(tx).await?;
-        let is_it = |row: &&InstallationProposal| row.kind == SHRINK_CONFIRMED && row.subject == subject;
+        let is_it = |row: &&InstallationProposal| row.kind == kind && row.subject == subject;
         match rows.iter().find(is_it) {
             Some(row) => Ok(proposals::take_installation(tx, row.id).await?),
             None => Ok(false),
@@ -429,6 +468,12 @@ mod tests {
             before: 20,
             after: 3,
         };
+        let rollback = Rollback {
+            list: "invented".into(),
+            from: "2026-01-02".into(),
+            version: "2026-01-01".into(),
+            digest: "ab".into(),
+        };
         let operator = |let_in_by| InstallationAct::Operator {
             staff_id: Uuid::from_u128(1),
             let_in_by,
@@ -436,6 +481,7 @@ mod tests {
         for act in [
             InstallationAct::RemoveList("a list".into()),
             InstallationAct::ShrinkList(shrinkage),
+            InstallationAct::RollBackList(rollback),
             operator(None),
             operator(Some(Uuid::from_u128(2))),
         ] {
@@ -463,6 +509,7 @@ mod tests {
     fn what_is_not_understood_is_no_act() {
         for (kind, subject) in [
             (SHRINK_LIST, "{}"),
+            (ROLL_BACK, "{}"),
             (SHRINK_LIST, "{\"newer\":1}"),
             (OPERATOR, ""),
             (OPERATOR, "x command line"),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use sanctions::{ListFormat, ListStatus, ListStore};
 use serde_json::json;
 use store::list_sets::{self, ListSet, ListVersion};
-use store::{Db, Error, Tx, audit, operator_audit};
+use store::{Db, Error, Tx, audit, list_updates, operator_audit};
 
 /// A list in the folder whose header has no readable digest.
 #[derive(Debug, thiserror::Error)]
@@ -114,11 +114,40 @@ pub async fn publish(
         let is_changed = is_first || before.as_ref() != Some(&list);
         if is_changed {
             list_sets::replace(tx, &lists).await?;
+            list_updates::clear_rollback(tx, name).await?;
         }
         if is_changed || always {
             record(tx, actor, "lists.imported", name, &list).await?;
+            list_updates::record_confirmation(tx, name, &list.digest).await?;
         }
         Ok(())
+    })?)
+}
+
+/// Makes the folder's content of a list, which was in use before, the one in use again. An update does not bring back
+/// the content that it replaces; an import does.
+pub async fn roll_back(db: &Db, store: &ListStore, name: &str, actor: &str) -> anyhow::Result<()> {
+    let folder = of_folder(store)?;
+    let found = folder.get(name).cloned();
+    let mut list = found.ok_or_else(|| anyhow::anyhow!("the list {name} is not in this node's folder"))?;
+    Ok(store::transaction!(db, |tx| -> Result<(), Error> {
+        let set = list_sets::for_update(tx).await?;
+        let mut lists = set.map(|set| set.lists).unwrap_or_default();
+        let Some(replaced) = lists.get(name).cloned() else {
+            return Err(Error::Missing("list in use"));
+        };
+        list.needs_choice = replaced.needs_choice;
+        lists.insert(name.to_owned(), list.clone());
+        list_sets::replace(tx, &lists).await?;
+        match list_updates::get(tx, name).await?.rolled_back {
+            // It returns to the content that an earlier rollback replaced.
+            Some((digest, _)) if digest == list.digest => list_updates::clear_rollback(tx, name).await?,
+            // The publisher still offers the content that the first of several rollbacks replaced.
+            Some(_) => {}
+            None => list_updates::record_rollback(tx, name, &replaced.digest, &replaced.version).await?,
+        }
+        list_updates::record_confirmation(tx, name, &list.digest).await?;
+        record(tx, actor, "lists.rolled_back", name, &list).await
     })?)
 }
 
@@ -134,6 +163,7 @@ pub async fn remove(db: &Db, name: &str, actor: &str, here: bool) -> Result<bool
         if removed {
             list_sets::replace(tx, &lists).await?;
         }
+        list_updates::forget(tx, name).await?;
         if removed || here {
             let entry = audit::Entry {
                 actor,

@@ -171,6 +171,9 @@ pub async fn report(app: &Shared) -> Report {
         ),
     };
     found.extend(of_folder);
+    // Without an answer, the check of the database reports it.
+    let updates = async { store::list_updates::list(&mut app.db.read().await?).await };
+    found.extend(checks::list_updates(&updates.await.unwrap_or_default()));
     found.extend(app.background.chains());
     found.push(checks::public_url(&app.config));
     let challenges = app.challenges.challenges(app.config.workers());

@@ -82,6 +82,7 @@ pub mod keyring;
 mod labels;
 pub mod limits;
 pub mod list_sets;
+pub mod list_updates;
 pub mod logos;
 pub mod merchant_profiles;
 pub mod merchants;

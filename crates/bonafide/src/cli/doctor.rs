@@ -30,6 +30,7 @@ use service::configurations;
 use service::list_set;
 use service::lists::expected_versions;
 use store::list_sets::{self, ListSet};
+use store::list_updates;
 use store::{Db, Error, Objects, Schema, Scope, attempts, durability, installation, merchants};
 
 use super::data;
@@ -150,9 +151,11 @@ fn own_models(config: &ServeConfig, models: &Models, engine: &FaceEngine) -> any
 async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
     let data = &config.data;
     let mut found = Vec::new();
-    let (mut set, mut has_attempts) = (Ok(None), false);
+    let (mut set, mut has_attempts, mut updates) = (Ok(None), false, None);
     if let Some(db) = database(data, face_model, &mut found).await {
         set = async { list_sets::current(&mut db.read().await?).await }.await;
+        let states = async { list_updates::list(&mut db.read().await?).await };
+        updates = checks::list_updates(&states.await.unwrap_or_default());
         // Without an answer, a missing folder is only pointed out.
         has_attempts = any_attempt(&db).await.unwrap_or(false);
     }
@@ -161,6 +164,7 @@ async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
         found.push(checks::disk(&data.data));
     }
     found.push(lists(data, set));
+    found.extend(updates);
     found
 }
 

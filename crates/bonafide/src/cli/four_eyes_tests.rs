@@ -24,6 +24,9 @@ const COMMANDS: &[Row] = &[
     // The import of a version that lost most of its entities. The list's own guard refuses one that lost more
     // than a few.
     ("lists import", &[Act::RemoveList]),
+    ("lists update", &[Act::RemoveList]),
+    // The earlier version may lack entities of the one in use.
+    ("lists rollback", &[Act::RemoveList]),
     ("lists diff", &[]),
     ("lists status", &[]),
     // These create logins, which count only after a colleague confirms them.

@@ -24,11 +24,7 @@ pub(super) fn run(
     let new = new.map_or(Ok(in_use), named)?;
     let old = match old {
         Some(old) => named(old)?,
-        None => versions
-            .iter()
-            .rev()
-            .find(|known| known.digest != new.digest)
-            .with_context(|| format!("no earlier version of {list} is kept"))?,
+        None => replaced_last(&versions, list, &new.digest)?,
     };
     let (before, after) = (read(store, list, old)?, read(store, list, new)?);
     let found = changes(&before.entities, &after.entities);
@@ -52,7 +48,24 @@ pub(super) fn run(
     Ok(())
 }
 
-fn find<'a>(versions: &'a [ListContent], list: &str, wanted: &str) -> anyhow::Result<&'a ListContent> {
+/// The version that was replaced last, other than the one with a digest.
+pub(super) fn replaced_last<'a>(
+    versions: &'a [ListContent],
+    list: &str,
+    digest: &str,
+) -> anyhow::Result<&'a ListContent> {
+    let mut latest_first = versions.iter().rev();
+    latest_first
+        .find(|known| known.digest != digest)
+        .with_context(|| format!("no earlier version of {list} is kept"))
+}
+
+/// The version of a name or a digest.
+pub(super) fn find<'a>(
+    versions: &'a [ListContent],
+    list: &str,
+    wanted: &str,
+) -> anyhow::Result<&'a ListContent> {
     let is_it = |known: &&ListContent| known.version == wanted || known.digest == wanted;
     versions.iter().rev().find(is_it).with_context(|| {
         let known: Vec<&str> = versions.iter().map(|known| known.version.as_str()).collect();

@@ -1,15 +1,15 @@
-//! `bonafide lists …`: imports and removes sanctions lists, and shows which are active and how old they are.
+//! `bonafide lists …`: imports and removes sanctions lists, and shows which are active and how old they are. Updates
+//! from publishers are in `list_update`, the return to an earlier version in `list_rollback`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, Subcommand};
-use sanctions::freshness::unchanged_alert;
-use sanctions::import::{ImportRefusal, Use};
-use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
+use list_sources::sources::ListSourceConfig;
+use sanctions::Guards;
 use service::config::DataConfig;
-use service::installation_acts::{self, InstallationAct, Shrinkage};
+use service::installation_acts::{self, InstallationAct};
+use service::list_import::{ImportOptions, ListFiles, import_list};
 use service::list_set;
 use service::lists::PastWallets;
 use service::operations::COMMAND_LINE;
@@ -17,9 +17,10 @@ use service::problem::Problem;
 use store::Db;
 
 use super::data;
-use super::list_diff;
+use super::list_report::print_report;
 use super::output::{note, print_line};
 use super::runtime::block_on;
+use super::{list_diff, list_rollback, list_status, list_update};
 
 /// `bonafide lists`.
 #[derive(Args)]
@@ -48,6 +49,30 @@ enum Action {
         /// Print one JSON object for each list: what was read, rejected and made of every kind of value.
         #[arg(long)]
         json: bool,
+    },
+    /// Download lists from their publishers and import those that changed.
+    Update {
+        /// The lists; by default all lists in use whose publisher is known.
+        lists: Vec<String>,
+        /// Take the newest files of this folder instead, by the names that publishers give them. No connection is made.
+        #[arg(long, value_name = "FOLDER")]
+        from: Option<PathBuf>,
+        /// As for `import`.
+        #[arg(long)]
+        max_shrink: Option<u8>,
+        /// Print one JSON object for each list.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        sources: ListSourceConfig,
+    },
+    /// Make an earlier version of a list the one in use again. Where two people are required, two operators must
+    /// confirm it.
+    Rollback {
+        /// The list's name, as `status` shows it.
+        list: String,
+        /// The version, one of the last five replaced ones; by default the one that was replaced last.
+        version: Option<String>,
     },
     /// Remove a list permanently.
     Remove {
@@ -94,30 +119,23 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
             list_diff::run(&data.list_store()?, &list, versions, json)
         }
         Action::Remove { list } => block_on(remove(&data, &list)),
-        Action::Status { json } => {
-            let lists = data.list_store()?.status()?;
-            if json {
-                return print_line(&serde_json::to_string(&lists)?);
-            }
-            if lists.is_empty() {
-                return print_line("No list is imported: `bonafide lists import FILE…`");
-            }
-            for list in lists {
-                let state = if list.active { "active" } else { "not active" };
-                print_line(&format!(
-                    "{:24} {:10} {:>8} entities  version {}  imported {}",
-                    list.list, state, list.entities, list.version, list.imported_at
-                ))?;
-                if let Some(problem) = &list.problem {
-                    print_line(&format!("  {problem}"))?;
-                }
-                let after = data.list_unchanged_imports;
-                if let Some(alert) = unchanged_alert(&list.list, list.unchanged_imports, after) {
-                    print_line(&format!("  {alert}"))?;
-                }
-            }
-            Ok(())
+        Action::Update {
+            lists,
+            from,
+            max_shrink,
+            json,
+            sources,
+        } => {
+            let request = list_update::Request {
+                lists,
+                from,
+                max_shrink,
+                json,
+            };
+            block_on(list_update::run(&data, &sources, request))
         }
+        Action::Rollback { list, version } => block_on(list_rollback::run(&data, &list, version.as_deref())),
+        Action::Status { json } => block_on(list_status::run(&data, json)),
     }
 }
 
@@ -133,29 +151,16 @@ async fn import_all(
     let store = config.list_store()?;
     let _lock = store.lock()?;
     guards.installed = list_set::installed(&db).await?;
+    let options = ImportOptions {
+        max_shrink,
+        actor: COMMAND_LINE,
+        always_recorded: true,
+    };
     let mut refused = 0;
     for group in by_list(files) {
-        match import_guarded(&db, &store, &group, &guards, max_shrink).await? {
-            Ok(report) => {
-                list_set::publish(&db, &store, (&report.list, report.format), COMMAND_LINE, true)
-                    .await
-                    .with_context(|| {
-                        format!(
-                            "{} is in this node's folder, but not in use: import it again",
-                            report.list
-                        )
-                    })?;
-                let text = if json {
-                    serde_json::to_string(&report)?
-                } else {
-                    describe(&report)
-                };
-                print_line(&text)?;
-                let after = config.list_unchanged_imports;
-                if let Some(alert) = unchanged_alert(&report.list, report.unchanged, after) {
-                    note!("bonafide: {alert}");
-                }
-            }
+        let files = ListFiles::Paths(group.into_iter().map(Path::to_owned).collect());
+        match import_list(&db, &store, files, &guards, options).await {
+            Ok(report) => print_report(&report, config.list_unchanged_imports, json)?,
             Err(error) => {
                 refused += 1;
                 note!("bonafide: {error}");
@@ -168,69 +173,6 @@ async fn import_all(
         "lists not activated: {refused}; the active versions did not change"
     );
     Ok(())
-}
-
-/// Imports a list that may shrink by `max_shrink` percent. Where two people are required, the command line
-/// only proposes a larger shrinkage than the guards allow.
-async fn import_guarded(
-    db: &Db,
-    store: &ListStore,
-    files: &[&Path],
-    guards: &Guards,
-    max_shrink: Option<u8>,
-) -> anyhow::Result<Result<ImportReport, String>> {
-    let wide = Guards {
-        max_shrink_percent: max_shrink.unwrap_or(guards.max_shrink_percent),
-        ..guards.clone()
-    };
-    let failed = |problem: Problem| anyhow::anyhow!("{problem}");
-    let is_wider = wide.max_shrink_percent > guards.max_shrink_percent;
-    if !is_wider
-        || !installation_acts::needs_two(&mut db.read().await?)
-            .await
-            .map_err(failed)?
-    {
-        return Ok(import(store, files, &wide).map_err(|error| error.to_string()));
-    }
-    let refused = match import(store, files, guards) {
-        Err(StoreError::Refused {
-            list,
-            version,
-            refusal: ImportRefusal::Shrinks { before, after, .. },
-            report,
-        }) => Shrinkage {
-            list,
-            version,
-            sha256: report.sha256.values().cloned().collect(),
-            before,
-            after,
-        },
-        imported => return Ok(imported.map_err(|error| error.to_string())),
-    };
-    if installation_acts::take_confirmed(db, &refused)
-        .await
-        .map_err(failed)?
-    {
-        let imported = import(store, files, &wide).map_err(|error| error.to_string());
-        // The file could have been replaced between the two reads. Only the confirmed version is published.
-        return Ok(imported.and_then(|report| match refused.is_of(&report) {
-            true => Ok(report),
-            false => Err(format!(
-                "{} was not imported: its file changed while it was read. Import the confirmed file again.",
-                report.list
-            )),
-        }));
-    }
-    let Shrinkage {
-        list, before, after, ..
-    } = refused.clone();
-    installation_acts::propose(db, &InstallationAct::ShrinkList(refused))
-        .await
-        .map_err(failed)?;
-    Ok(Err(format!(
-        "{list} was not imported: it shrinks from {before} to {after} entities, so two operators must confirm it in the console, under \
-         \"Lists and models\". Then run this command again."
-    )))
 }
 
 /// Removes a list from the installation's set, then from this node's folder. In this order, a crash leaves
@@ -269,14 +211,6 @@ async fn propose_removal(db: &Db, list: &str) -> anyhow::Result<bool> {
     Ok(needs_two)
 }
 
-fn import(store: &ListStore, files: &[&Path], guards: &Guards) -> Result<ImportReport, StoreError> {
-    let sources = files
-        .iter()
-        .map(|file| Source::open(file))
-        .collect::<Result<Vec<_>, _>>()?;
-    store.import(sources, None, guards)
-}
-
 /// Groups the files by list. CSV files of one folder form one list (OFAC's legacy format has four files);
 /// every other file is a list.
 fn by_list(files: &[PathBuf]) -> Vec<Vec<&Path>> {
@@ -293,28 +227,4 @@ fn by_list(files: &[PathBuf]) -> Vec<Vec<&Path>> {
         groups.entry(key).or_default().push(file);
     }
     groups.into_values().collect()
-}
-
-fn describe(report: &ImportReport) -> String {
-    let mut text = format!(
-        "{} {}: {} rows, {} entities, {} rejected",
-        report.list, report.version, report.rows, report.entities, report.rejected
-    );
-    for reject in &report.rejects {
-        text.push_str(&format!("\n  rejected at {}: {}", reject.line, reject.reason));
-    }
-    let unused = report.values.iter().filter(|value| value.used == Use::Unused);
-    let unused: Vec<String> = unused
-        .map(|value| format!("{} {}", value.name, value.count))
-        .collect();
-    if !unused.is_empty() {
-        text.push_str(&format!("\n  not used: {}", unused.join(", ")));
-    }
-    if let Some(diff) = &report.diff {
-        text.push_str(&format!(
-            "\n  against {}: {} added, {} changed, {} removed",
-            diff.from, diff.added, diff.changed, diff.removed
-        ));
-    }
-    text
 }

@@ -23,6 +23,7 @@ use service::face_replicas::FaceReplicas;
 use service::geo::Geo;
 use service::labels::LabelSets;
 use service::list_set;
+use service::list_update::ListUpdater;
 use service::lists::Lists;
 use service::mail::Mailer;
 use service::presence::Presence;
@@ -54,6 +55,7 @@ pub(super) fn run(config: ServeConfig) -> anyhow::Result<()> {
 }
 
 async fn serve(config: ServeConfig) -> anyhow::Result<()> {
+    ListUpdater::check(&config.list_sources)?;
     // The key is checked before anything else starts.
     let data = data::open(&config.data).await?;
     let engines = start_engines(&config)?;
@@ -119,6 +121,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     // Before serving starts, because it voids earlier links: one that somebody creates at a server that answers must last.
     show_operator_link(&app).await?;
     tokio::spawn(service::list_watch::watch(Arc::clone(&app)));
+    tokio::spawn(service::list_schedule::run(Arc::clone(&app)));
     tokio::spawn(service::rescreening::run(Arc::clone(&app)));
     tokio::spawn(service::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(service::webhooks::run(Arc::clone(&app)));

@@ -16,6 +16,7 @@ use service::installation_acts::{self, InstallationAct, Obstacle, Operators, Pen
 use service::lists::PastWallets;
 use service::problem::Problem;
 use service::{App, Shared, list_set, operations};
+use store::list_updates::{self, ListUpdate};
 use uuid::Uuid;
 
 use crate::page::{Page, done, html};
@@ -44,6 +45,8 @@ struct ListsPage {
     acts: Vec<ListAct>,
     /// The number of imports in a row without a change that needs attention.
     alert_after: u32,
+    /// The lists whose last update from the publisher failed.
+    failed_updates: Vec<ListUpdate>,
 }
 
 impl ListsPage {
@@ -104,6 +107,8 @@ pub(super) async fn lists(
     let mut conn = app.db.read().await?;
     let acts = installation_acts::pending_acts(&mut conn).await?;
     let operators = Operators::of(&mut conn).await?;
+    let mut updates = list_updates::list(&mut conn).await?;
+    updates.retain(|update| update.error.is_some());
     drop(conn);
     let (lists, imports, models) = {
         let app = Arc::clone(&app);
@@ -134,6 +139,7 @@ pub(super) async fn lists(
             .filter(|waiting| !matches!(waiting.act, InstallationAct::Operator { .. }))
             .map(|waiting| ListAct::new(&operators, member.staff_id, waiting))
             .collect(),
+        failed_updates: updates,
         models_broken: missing.or_else(|| app.engines.known().err()),
         page,
     })?)
@@ -216,12 +222,14 @@ async fn answer(
         (AnswerOutcome::Dropped, _) => "change_rejected",
         (AnswerOutcome::Adopted, InstallationAct::RemoveList(_)) => "removal_adopted",
         (AnswerOutcome::Adopted, InstallationAct::ShrinkList(_)) => "shrinkage_adopted",
+        (AnswerOutcome::Adopted, InstallationAct::RollBackList(_)) => "rollback_adopted",
         (AnswerOutcome::Adopted, InstallationAct::Operator { .. }) => "operator_adopted",
         (AnswerOutcome::Done, InstallationAct::RemoveList(list)) => {
             remove(app, list, &member.actor()).await?;
             "change_confirmed"
         }
         (AnswerOutcome::Done, InstallationAct::ShrinkList(_)) => "shrinkage_confirmed",
+        (AnswerOutcome::Done, InstallationAct::RollBackList(_)) => "rollback_confirmed",
         (AnswerOutcome::Done, InstallationAct::Operator { .. }) => "operator_confirmed",
     };
     Ok(done(page, key))

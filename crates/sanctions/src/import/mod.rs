@@ -323,6 +323,17 @@ pub enum ImportRefusal {
         /// The active version.
         active: String,
     },
+    /// The file has another list than the expected one.
+    #[error("the file should have the list {expected}: check its address")]
+    OtherList {
+        /// The expected list.
+        expected: String,
+    },
+    /// The publisher still offers the version that was rolled back.
+    #[error(
+        "this version was rolled back. It becomes active only if you import its file with `bonafide lists import`, or once the publisher replaces it"
+    )]
+    RolledBack,
     /// The list is already too old for screening.
     #[error(transparent)]
     Stale(Box<Stale>),
@@ -348,6 +359,10 @@ pub struct Guards {
     /// Version and number of entities of the installation's lists, by name. They override those in the
     /// folder.
     pub installed: BTreeMap<String, (String, usize)>,
+    /// The list that the files must have; `None`: any.
+    pub expected_list: Option<String>,
+    /// SHA-256 of the entities (hexadecimal) of versions that must not become active again, by list.
+    pub rolled_back: BTreeMap<String, String>,
 }
 
 impl Default for Guards {
@@ -357,6 +372,8 @@ impl Default for Guards {
             max_reject_percent: 5,
             expected_sha256: None,
             installed: BTreeMap::new(),
+            expected_list: None,
+            rolled_back: BTreeMap::new(),
         }
     }
 }

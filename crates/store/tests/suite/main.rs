@@ -16,6 +16,7 @@ mod hits;
 mod hosted;
 mod installation;
 mod key_renewal;
+mod list_updates;
 mod merging;
 mod monitoring;
 mod people;
@@ -83,6 +84,7 @@ on_every_database! {
     bulk: histories_read_like_any_other;
     installation: a_stranger_writes_nothing, an_old_installation_is_recorded_by_its_key_alone,
         of_keys_at_once_one_is_recorded, a_broken_off_rewrap_changes_nothing, a_changed_list_set_is_not_believed;
+    list_updates: one_worker_updates_a_list_once_per_period, attempts_and_rollbacks_are_recorded;
     monitoring: screenings_are_found, a_profile_is_followed_by_another;
     staff: members_are_found_by_address_and_sealed, rotated_master_keys_rewrap_staff,
         a_factor_that_is_set_up_during_a_rotation_stays, codes_count_once, passkeys_are_sealed_and_answers_count_once,

@@ -14,7 +14,7 @@ const FLOORS: &[&[&str]] = &[
     &["reference", "resampling", "sealing", "sandbox", "faults"],
     &["imaging", "inference", "chain"],
     &["phone-camera"],
-    &["documents", "faces", "sanctions", "chain-sources"],
+    &["documents", "faces", "sanctions", "chain-sources", "list-sources"],
     &["engine-process", "films", "verification", "store"],
     &["node"],
     &["service"],

@@ -178,6 +178,36 @@ on_both!(
     }
 );
 
+on_both!(nobody_alone_returns_a_list_to_an_earlier_version, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    assert!(import(&server, 20, &[]).1 && import(&server, 22, &[]).1);
+    server.bonafide(&["merchant", "set", &merchant.id, "fourEyes=true"]);
+    let ada = Browser::operator(&server).await;
+    let bob = Browser::operator(&server).await;
+    let list = lists(&server)[0]["list"].as_str().unwrap().to_owned();
+    let roll_back = || server.bonafide(&["lists", "rollback", &list]);
+    assert!(roll_back().starts_with("Proposed."));
+    let page = ada.get("/portal/operator/lists").await.page();
+    assert!(page.contains("to an earlier version"), "{page}");
+    let rollback = proposals(&page).remove(0);
+    for operator in [&ada, &bob] {
+        assert!(roll_back().starts_with("Proposed."));
+        assert_eq!(lists(&server)[0]["entities"], 22);
+        answer(operator, (&ada, "lists"), &rollback, "confirm")
+            .await
+            .redirect();
+    }
+    assert!(roll_back().contains(" replaces "));
+    assert_eq!(lists(&server)[0]["entities"], 20);
+    // The confirmation counts once.
+    assert!(
+        server
+            .bonafide(&["lists", "rollback", &list])
+            .starts_with("Proposed.")
+    );
+});
+
 on_both!(a_password_link_makes_no_second_operator_of_one, |backend| {
     let server = Server::start(backend, &[]).await;
     let merchant = server.merchant(true);

@@ -1,0 +1,150 @@
+//! Versions of a list in the folder: those that are kept, the return to one of them, and the confirmation that the
+//! publisher still offers the one in use. A confirmation changes a list's dates and never its content.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{FORMAT, Header, ListContent, ListStore, StoreError, read_header, safe_name};
+use crate::freshness::{ListDates, Stale};
+use crate::import::List;
+use crate::last_import::LastImport;
+
+/// Extension of the confirmation of a list.
+const CONFIRMATION_EXTENSION: &str = "confirmed.json";
+
+/// When the publisher last offered the content that is in use.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Confirmation {
+    /// SHA-256 of the entities in hexadecimal.
+    digest: String,
+    /// Milliseconds since 1970.
+    at: i64,
+}
+
+impl ListStore {
+    /// A version of a list, in use or kept; `None` if the folder lacks it or it is damaged.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn version(&self, list: &str, digest: &str) -> Result<Option<List>, StoreError> {
+        let in_use = Some(self.path(list)).filter(|path| path.exists());
+        let kept = self.kept.find(&safe_name(list), digest);
+        for path in in_use.into_iter().chain(kept) {
+            let is_it =
+                read_header(&path).is_ok_and(|(header, _)| header.sha256 == digest && header.list == list);
+            if is_it && let Ok((_, list)) = self.read_list(&path) {
+                return Ok(Some(list));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The versions of a list that the folder has: the kept ones, the latest replaced one last, then the one in use.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn versions(&self, list: &str) -> Result<Vec<ListContent>, StoreError> {
+        let kept = self.kept.files(&safe_name(list))?;
+        let in_use = Some(self.path(list)).filter(|path| path.exists());
+        let headers = kept
+            .into_iter()
+            .chain(in_use)
+            .filter_map(|path| Some(read_header(&path).ok()?.0));
+        let of_list = headers.filter(|header| header.list == list && header.format == FORMAT);
+        Ok(of_list
+            .map(|header| ListContent {
+                version: header.version,
+                digest: header.sha256,
+            })
+            .collect())
+    }
+
+    /// Makes a kept version the one in use again, with the time of now as its import. The replaced one is kept.
+    ///
+    /// # Errors
+    /// When the version is not kept, is damaged or is too old for screening, or the folder cannot be written.
+    pub fn roll_back(&self, list: &str, to: &ListContent) -> Result<(), RollbackError> {
+        let found = self.version(list, &to.digest)?;
+        let found = found.ok_or_else(|| RollbackError::NotKept {
+            list: list.to_owned(),
+            version: to.version.clone(),
+        })?;
+        let dates = ListDates::new(list, &found.version, self.now());
+        self.check(&dates)
+            .map_err(|stale| RollbackError::Stale(Box::new(stale)))?;
+        self.activate(&found)?;
+        Ok(())
+    }
+
+    /// Records that the publisher offers the content in use at a time (ms since 1970), which renews the list's import
+    /// without a new file. Returns whether the folder has this content.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn confirm(&self, list: &str, digest: &str, at: i64) -> Result<bool, StoreError> {
+        let Ok((header, _)) = read_header(&self.path(list)) else {
+            return Ok(false);
+        };
+        if header.sha256 != digest || header.list != list {
+            return Ok(false);
+        }
+        let path = self.confirmation_path(list);
+        let beside = path.with_extension(format!("{}.new", std::process::id()));
+        let confirmation = Confirmation {
+            digest: digest.to_owned(),
+            at,
+        };
+        let text = serde_json::to_vec(&confirmation).map_err(std::io::Error::from)?;
+        fs::write(&beside, text)?;
+        fs::rename(&beside, &path)?;
+        Ok(true)
+    }
+
+    /// Counts an import that found the content in use, without its file. Returns how many there were in a row.
+    pub fn count_unchanged(&self, list: &str) -> u32 {
+        let earlier = fs::read(self.report_path(list)).ok();
+        let earlier = earlier.and_then(|text| serde_json::from_slice::<LastImport>(&text).ok());
+        let Some(mut import) = earlier else { return 0 };
+        import.count_unchanged();
+        self.write_report(&import);
+        import.unchanged
+    }
+
+    /// A list's dates. A later confirmation counts as an import.
+    pub(super) fn dates_of(&self, header: &Header) -> ListDates {
+        let confirmed = fs::read(self.confirmation_path(&header.list)).ok();
+        let confirmed = confirmed
+            .and_then(|text| serde_json::from_slice::<Confirmation>(&text).ok())
+            .filter(|confirmation| confirmation.digest == header.sha256)
+            .map_or(header.imported_at, |confirmation| {
+                confirmation.at.max(header.imported_at)
+            });
+        ListDates::new(&header.list, &header.version, confirmed)
+    }
+
+    pub(super) fn confirmation_path(&self, list: &str) -> PathBuf {
+        self.path_with(list, CONFIRMATION_EXTENSION)
+    }
+}
+
+/// Why a list cannot return to a version.
+#[derive(Debug, thiserror::Error)]
+pub enum RollbackError {
+    /// The folder lacks the version, or its file is damaged.
+    #[error("version {version} of {list} is not kept on this node, or its file is damaged: import its file")]
+    NotKept {
+        /// The list.
+        list: String,
+        /// The version.
+        version: String,
+    },
+    /// The version is too old for screening.
+    #[error(transparent)]
+    Stale(Box<Stale>),
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,367 @@
+//! Updates one sanctions list from its publisher's address or from a folder of files: it downloads the file if it
+//! changed, imports it under the guards, and records the attempt. A failure never takes the list in use out of use.
+//!
+//! Which lists are updated when is decided by the command line and by [`list_schedule`](super::list_schedule).
+
+use std::path::PathBuf;
+
+use list_sources::download::{Download, Downloader, Fetched, Limits, Progress, Validators};
+use list_sources::error::{FetchError, SettingError};
+use list_sources::folder::newest_file;
+use list_sources::sources::{ListSource, ListSourceConfig, ListSources};
+use node::config::DataConfig;
+use node::lists::PastWallets;
+use sanctions::import::ListFormat;
+use sanctions::store::FolderLock;
+use sanctions::{Guards, ImportReport, ListStore, StoreError};
+use sha2::{Digest as _, Sha256};
+use store::Db;
+use store::list_sets;
+use store::list_updates::{self, ListUpdate, Offered};
+
+use super::list_import::{ImportOptions, ListFiles, ListImportError, import_list};
+use super::list_set;
+
+/// The longest error that is recorded, in characters.
+const LONGEST_ERROR: usize = 600;
+
+/// Where a list's file comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpdateFrom {
+    /// Its publisher's address.
+    Publisher,
+    /// A folder with publishers' files. No connection is made.
+    Folder(PathBuf),
+}
+
+/// A stage of an update.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The file is downloaded.
+    Download(Progress),
+    /// The file is read and compared with the version in use. It has this many bytes, if it was downloaded.
+    Import(Option<u64>),
+}
+
+/// The outcome of an update.
+#[derive(Debug)]
+pub enum Updated {
+    /// The publisher offers the version in use.
+    Unchanged {
+        /// The version.
+        version: String,
+        /// How many imports in a row changed nothing.
+        imports: u32,
+    },
+    /// A file was imported. It may have had the content in use too.
+    Imported(Box<ImportReport>),
+}
+
+/// Why a list was not updated.
+#[derive(Debug, thiserror::Error)]
+pub enum UpdateError {
+    /// There is no file.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The file was not imported.
+    #[error(transparent)]
+    Import(#[from] ListImportError),
+    /// The folder of lists cannot be used.
+    #[error(transparent)]
+    Folder(#[from] StoreError),
+    /// The database does not answer.
+    #[error("the database does not answer: {0}")]
+    Database(#[from] store::Error),
+    /// A part of the program failed.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl UpdateError {
+    /// Whether another attempt may soon succeed, because the publisher's server did not answer properly.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, UpdateError::Fetch(_) | UpdateError::Database(_))
+    }
+}
+
+/// Updates lists of one installation through this node's folder.
+pub struct ListUpdater {
+    db: Db,
+    data: DataConfig,
+    store: ListStore,
+    sources: ListSources,
+    downloader: Downloader,
+    actor: String,
+}
+
+impl ListUpdater {
+    /// An updater with the settings' addresses and proxy; `actor` is named in the operators' trail.
+    ///
+    /// # Errors
+    /// When a setting or the folder of lists cannot be used.
+    pub fn new(
+        db: Db,
+        data: &DataConfig,
+        config: &ListSourceConfig,
+        actor: &str,
+    ) -> Result<ListUpdater, anyhow::Error> {
+        let sources = ListSources::new(config)?;
+        let downloader = Downloader::new(config, Limits::default())?;
+        Ok(ListUpdater {
+            db,
+            store: data.list_store()?,
+            data: data.clone(),
+            sources,
+            downloader,
+            actor: actor.to_owned(),
+        })
+    }
+
+    /// Checks the settings without a connection.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn check(config: &ListSourceConfig) -> Result<(), SettingError> {
+        ListSources::new(config)?;
+        Downloader::new(config, Limits::default()).map(drop)
+    }
+
+    /// The lists in use whose publisher is known, in order.
+    ///
+    /// # Errors
+    /// When the database or the folder cannot be read.
+    pub async fn known_lists_in_use(&self) -> Result<Vec<String>, UpdateError> {
+        let set = list_sets::current(&mut self.db.read().await?).await?;
+        let names = set.map(|set| set.lists).unwrap_or_default().into_keys();
+        let mut known = Vec::new();
+        for name in names {
+            match self.source(&name) {
+                Ok(_) => known.push(name),
+                Err(UpdateError::Fetch(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(known)
+    }
+
+    fn source(&self, list: &str) -> Result<ListSource, UpdateError> {
+        let imports = self.store.last_imports()?;
+        let last = imports.iter().find(|import| import.list == list);
+        let is_open_sanctions = last.and_then(|import| import.format).is_some_and(|format| {
+            matches!(
+                format,
+                ListFormat::FollowTheMoney | ListFormat::FollowTheMoneyDelta | ListFormat::SimpleCsv
+            )
+        });
+        Ok(self.sources.source(list, is_open_sanctions)?)
+    }
+
+    /// Updates a list, and records the attempt.
+    ///
+    /// # Errors
+    /// Why the list was not updated. The version in use stays in use.
+    pub async fn update(
+        &self,
+        list: &str,
+        from: &UpdateFrom,
+        max_shrink: Option<u8>,
+        progress: &(dyn Fn(Stage) + Sync),
+    ) -> Result<Updated, UpdateError> {
+        let updated = self.try_update(list, from, max_shrink, progress).await;
+        let result = match &updated {
+            Ok(Updated::Unchanged { .. }) => "unchanged",
+            Ok(Updated::Imported(_)) => "imported",
+            Err(_) => "failed",
+        };
+        // A name that no publisher has is a mistake of the caller.
+        if let Err(error) = &updated
+            && !matches!(error, UpdateError::Fetch(FetchError::NoSource { .. }))
+        {
+            let text: String = error.to_string().chars().take(LONGEST_ERROR).collect();
+            store::transaction!(self.db, |tx| -> Result<(), store::Error> {
+                list_updates::record_failure(tx, list, &text).await
+            })?;
+        }
+        let labels = [("list", list.to_owned()), ("result", result.to_owned())];
+        metrics::counter!("bonafide_list_updates_total", &labels).increment(1);
+        updated
+    }
+
+    async fn try_update(
+        &self,
+        list: &str,
+        from: &UpdateFrom,
+        max_shrink: Option<u8>,
+        progress: &(dyn Fn(Stage) + Sync),
+    ) -> Result<Updated, UpdateError> {
+        let source = self.source(list)?;
+        let files = match from {
+            UpdateFrom::Folder(folder) => ListFiles::Paths(vec![newest_file(&source, folder)?]),
+            UpdateFrom::Publisher => {
+                let known = self.known(list, &source).await?;
+                let validators = known.as_ref().map(|known| Validators {
+                    etag: known.etag.clone(),
+                    last_modified: known.last_modified.clone(),
+                });
+                let show = |stage| progress(Stage::Download(stage));
+                let folder = self.data.data.join("lists");
+                match self
+                    .downloader
+                    .fetch(&source, validators.as_ref(), &folder, &show)
+                    .await?
+                {
+                    Fetched::Unchanged => return self.confirm(list, known, None).await,
+                    Fetched::File(file)
+                        if known
+                            .as_ref()
+                            .is_some_and(|known| known.file_digest == file.sha256) =>
+                    {
+                        return self.confirm(list, known, Some(&file)).await;
+                    }
+                    Fetched::File(file) => ListFiles::Download(file),
+                }
+            }
+        };
+        let size = match &files {
+            ListFiles::Download(file) => Some(file.bytes),
+            ListFiles::Paths(_) => None,
+        };
+        progress(Stage::Import(size));
+        self.import(list, &source, files, max_shrink).await
+    }
+
+    /// What the publisher offered at the last success, if that is the content in use, also in this node's folder, and
+    /// came from the same address.
+    async fn known(&self, list: &str, source: &ListSource) -> Result<Option<Offered>, UpdateError> {
+        let mut conn = self.db.read().await?;
+        let Some(offered) = list_updates::get(&mut conn, list).await?.offered else {
+            return Ok(None);
+        };
+        let set = list_sets::current(&mut conn).await?;
+        let in_use = set.and_then(|set| set.lists.get(list).map(|list| list.digest));
+        let is_used = in_use == Some(offered.digest) && address_digest(source) == offered.address_digest;
+        let digest = hex::encode(offered.digest);
+        let is_here = self
+            .store
+            .status()?
+            .iter()
+            .any(|here| here.list == list && here.digest == digest);
+        Ok(Some(offered).filter(|_| is_used && is_here))
+    }
+
+    /// Records that the publisher offers the content in use.
+    async fn confirm(
+        &self,
+        list: &str,
+        known: Option<Offered>,
+        file: Option<&Download>,
+    ) -> Result<Updated, UpdateError> {
+        let known = known
+            .ok_or_else(|| UpdateError::Internal(format!("{list}: nothing is known to be unchanged")))?;
+        let offered = match file {
+            Some(file) => Offered {
+                etag: file.validators.etag.clone(),
+                last_modified: file.validators.last_modified.clone(),
+                ..known
+            },
+            None => known,
+        };
+        let _lock = self.lock().await?;
+        let digest = hex::encode(offered.digest);
+        let now = jiff::Timestamp::now().as_millisecond();
+        if !self.store.confirm(list, &digest, now)? {
+            return Err(UpdateError::Internal(format!(
+                "{list} was replaced during its update: update it again"
+            )));
+        }
+        let imports = self.store.count_unchanged(list);
+        store::transaction!(self.db, |tx| -> Result<(), store::Error> {
+            list_updates::record_confirmation(tx, list, &offered.digest).await?;
+            list_updates::record_success(tx, list, Some(&offered)).await
+        })?;
+        let status = self.store.status()?;
+        let here = status.into_iter().find(|here| here.list == list);
+        let version = here.map(|here| here.version).unwrap_or_default();
+        Ok(Updated::Unchanged { version, imports })
+    }
+
+    async fn import(
+        &self,
+        list: &str,
+        source: &ListSource,
+        files: ListFiles,
+        max_shrink: Option<u8>,
+    ) -> Result<Updated, UpdateError> {
+        let validators = match &files {
+            ListFiles::Download(file) => Some(file.validators.clone()),
+            ListFiles::Paths(_) => None,
+        };
+        let _lock = self.lock().await?;
+        let state = list_updates::get(&mut self.db.read().await?, list).await?;
+        let guards = Guards {
+            installed: list_set::installed(&self.db).await?,
+            expected_list: Some(list.to_owned()),
+            rolled_back: rolled_back(&state),
+            ..Guards::default()
+        };
+        let options = ImportOptions {
+            max_shrink,
+            actor: &self.actor,
+            always_recorded: true,
+        };
+        let report = import_list(&self.db, &self.store, files, &guards, options).await?;
+        let offered = offered(&report, validators, source);
+        store::transaction!(self.db, |tx| -> Result<(), store::Error> {
+            list_updates::record_success(tx, list, offered.as_ref()).await
+        })?;
+        let data = self.data.clone();
+        let remembered = tokio::task::spawn_blocking(move || {
+            PastWallets::remember(&data, jiff::Timestamp::now().as_millisecond())
+        });
+        remembered
+            .await
+            .map_err(|error| UpdateError::Internal(error.to_string()))?
+            .map_err(|error| UpdateError::Internal(format!("the history of listed wallets: {error}")))?;
+        Ok(Updated::Imported(Box::new(report)))
+    }
+
+    /// Locks this node's folder. Another process that imports may take minutes.
+    async fn lock(&self) -> Result<FolderLock, UpdateError> {
+        let store = self.store.clone();
+        let locked = tokio::task::spawn_blocking(move || store.lock());
+        let locked = locked
+            .await
+            .map_err(|error| UpdateError::Internal(error.to_string()))?;
+        Ok(locked?)
+    }
+}
+
+fn rolled_back(state: &ListUpdate) -> std::collections::BTreeMap<String, String> {
+    let digest = state.rolled_back.as_ref().map(|(digest, _)| hex::encode(digest));
+    digest
+        .map(|digest| (state.list.clone(), digest))
+        .into_iter()
+        .collect()
+}
+
+/// A digest of the source's address and of this program's version, because a newer version may read more of a file.
+fn address_digest(source: &ListSource) -> Option<[u8; 32]> {
+    let address = source.address_digest()?;
+    let mut hash = Sha256::new();
+    hash.update(address);
+    hash.update(env!("CARGO_PKG_VERSION"));
+    Some(hash.finalize().into())
+}
+
+fn offered(report: &ImportReport, validators: Option<Validators>, source: &ListSource) -> Option<Offered> {
+    let bytes = |text: &str| <[u8; 32]>::try_from(hex::decode(text).ok()?).ok();
+    let is_download = validators.is_some();
+    let validators = validators.unwrap_or_default();
+    Some(Offered {
+        digest: bytes(&report.digest)?,
+        file_digest: bytes(report.sha256.values().next()?)?,
+        address_digest: address_digest(source).filter(|_| is_download),
+        etag: validators.etag,
+        last_modified: validators.last_modified,
+    })
+}
