@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let (Some(most), count) = (times.last(), times.len()) {
         let at = |share: f64| times[((count - 1) as f64 * share) as usize];
         eprintln!(
-            "{count} answers: p50 {:.0?}, p99 {:.0?}, max {most:.0?}",
+            "{count} answers: p50 {:.2?}, p99 {:.2?}, max {most:.2?}",
             at(0.5),
             at(0.99)
         );

@@ -193,6 +193,11 @@ fn one_slip(a: &[u8], b: &[u8]) -> bool {
     a.len().max(b.len()) - same_end <= 3
 }
 
+/// The highest [`pronunciation_cost`] of similar words whose shorter one has so many consonants.
+pub(crate) fn abjad_limit(consonants: usize) -> u16 {
+    [0, 0, 4, 6, 10][consonants.min(4)]
+}
+
 /// Similarity if a word is Arabic or Hebrew, which omit short vowels. Two such words compare by spelling.
 /// Against another alphabet, consonants count, and long vowels, which are romanised as `y`, `w` and `a`.
 fn abjad_similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
@@ -201,7 +206,7 @@ fn abjad_similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
         return edit_cost(a.text, b.text, limit).map_or(0.0, |c| 1.0 - f32::from(c) * 0.025);
     }
     let consonants = text::skeleton(a.sound).len().min(text::skeleton(b.sound).len());
-    let limit = [0, 0, 4, 6, 10][consonants.min(4)];
+    let limit = abjad_limit(consonants);
     let (written, spoken) = if a.script == Script::Abjad { (a, b) } else { (b, a) };
     match pronunciation_cost(written.sound.as_bytes(), spoken.sound.as_bytes()) {
         cost if cost > limit => 0.0,

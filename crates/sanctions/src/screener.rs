@@ -6,11 +6,13 @@
 //! limit their number. The index is immutable; a new version of a list needs a new [`Screener`].
 
 mod bounds;
+mod dictionary;
 mod lookup;
 mod memory;
 #[cfg(test)]
 mod parts_tests;
 mod result;
+mod shape;
 mod spelling;
 
 use std::collections::BTreeMap;
@@ -19,17 +21,16 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::bounds::{best_possible_score, indexed_places};
+use self::dictionary::{Dictionary, DictionaryBuilder};
 pub use self::memory::WordMemory;
 pub use self::result::{Hit, ScreenOptions, ScreenResult, Total};
-use self::spelling::{allows_one_difference, with_wildcard, without_one_consonant};
 use crate::compare;
 use crate::entity::{Entity, Schema, is_sanctioned};
 use crate::import::List;
-use crate::name::{Name, Token, TokenKind};
+use crate::name::{Name, TokenKind};
 use crate::query::{Query, QueryError};
 use crate::score::{self, BestName, MAX_QUALIFIER_GAIN, PairScore};
 use crate::subject::{Subject, sorted_words};
-use crate::text::{self, Script};
 
 /// A listed entity in the index.
 struct ListedEntity {
@@ -57,24 +58,13 @@ const NO_WORD: u32 = u32::MAX;
 /// Cached similarities: for each token of one query name, by dictionary word.
 struct SimilarityCache(Vec<FxHashMap<u32, f32>>);
 
-/// A distinct word of the listed names, with the names that contain it.
-struct DictionaryWord {
-    token: Token,
-    names: Vec<u32>,
-}
-
 /// The index of lists that queries are screened against.
 #[derive(Default)]
 pub struct Screener {
     lists: BTreeMap<String, String>,
     listed: Vec<ListedEntity>,
     names: Vec<ListedName>,
-    words: Vec<DictionaryWord>,
-    by_text: FxHashMap<Box<str>, Vec<u32>>,
-    /// Words by their skeleton.
-    by_skeleton: FxHashMap<Box<str>, Vec<u32>>,
-    /// Longer words by their skeleton without one of its consonants, and with `?` in place of one.
-    by_pattern: FxHashMap<Box<str>, Vec<u32>>,
+    words: Dictionary,
     by_acronym: FxHashMap<Box<str>, Vec<u32>>,
     by_weak_alias: FxHashMap<String, Vec<u32>>,
     by_identifier: FxHashMap<String, Vec<u32>>,
@@ -107,30 +97,22 @@ impl Screener {
     /// Builds the index of these lists.
     pub fn new(lists: impl IntoIterator<Item = List>) -> Screener {
         let mut screener = Screener::default();
-        let mut word_ids: FxHashMap<(Script, Box<str>, Box<str>), u32> = FxHashMap::default();
+        let mut words = DictionaryBuilder::default();
         for list in lists {
             for mut entity in list.entities {
                 // A caller can also select a list of many sources (an OpenSanctions collection) by its own
                 // name. That name is the last one: it states the list with the entry.
                 entity.datasets.retain(|dataset| *dataset != list.name);
                 entity.datasets.push(list.name.clone());
-                screener.add(entity, &mut word_ids);
+                screener.add(entity, &mut words);
             }
             screener.lists.insert(list.name, list.version);
         }
-        for (id, word) in (0u32..).zip(&screener.words) {
-            screener
-                .by_text
-                .entry(word.token.text.clone())
-                .or_default()
-                .push(id);
-            let skeleton = text::skeleton(&word.token.sound);
-            if allows_one_difference(&word.token, &skeleton) {
-                for key in without_one_consonant(&skeleton).chain(with_wildcard(&skeleton)) {
-                    screener.by_pattern.entry(key.into()).or_default().push(id);
-                }
-            }
-            screener.by_skeleton.entry(skeleton.into()).or_default().push(id);
+        let (dictionary, numbers) = words.build();
+        screener.words = dictionary;
+        let added = screener.names.iter_mut().flat_map(|name| &mut name.words);
+        for word in added.filter(|word| **word != NO_WORD) {
+            *word = numbers[*word as usize];
         }
         screener
     }
@@ -143,27 +125,14 @@ impl Screener {
         screener
     }
 
-    fn add(&mut self, entity: Entity, word_ids: &mut FxHashMap<(Script, Box<str>, Box<str>), u32>) {
+    fn add(&mut self, entity: Entity, dictionary: &mut DictionaryBuilder) {
         let id = self.listed.len() as u32;
         let subject = Subject::of(&entity, false);
         for (place, name) in (0u32..).zip(&subject.names) {
             let name_id = self.names.len() as u32;
             let mut words = vec![NO_WORD; name.tokens.len()];
             for at in indexed_places(name) {
-                let token = &name.tokens[at];
-                let key = (token.script, token.text.clone(), token.original.clone());
-                let word = *word_ids.entry(key).or_insert_with(|| {
-                    self.words.push(DictionaryWord {
-                        token: token.clone(),
-                        names: Vec::new(),
-                    });
-                    self.words.len() as u32 - 1
-                });
-                words[at] = word;
-                let names = &mut self.words[word as usize].names;
-                if names.last() != Some(&name_id) {
-                    names.push(name_id);
-                }
+                words[at] = dictionary.add(&name.tokens[at], name_id);
             }
             self.names.push(ListedName {
                 entity: id,
@@ -434,13 +403,13 @@ impl Screener {
                 // Joined words are seldom the same twice.
                 (Some(memory), Some(known)) => {
                     memory.similar_words(&unit.token, name.person, known, |known| {
-                        self.similar_words(&unit.token, name.person, Some(known))
+                        self.words.similar_words(&unit.token, name.person, Some(known))
                     })
                 }
-                (_, known) => self.similar_words(&unit.token, name.person, known),
+                (_, known) => self.words.similar_words(&unit.token, name.person, known),
             };
             for word in similar {
-                for id in &self.words[word as usize].names {
+                for id in self.words.names(word) {
                     *covered.entry(*id).or_default() |= unit.covers;
                 }
             }
@@ -458,17 +427,12 @@ impl Screener {
                     .flatten(),
             );
             if let [only] = &name.tokens[..] {
-                found.extend(
-                    self.by_text
-                        .get(&only.text)
-                        .into_iter()
-                        .flatten()
-                        .flat_map(|w| &self.words[*w as usize].names),
-                );
+                let words = self.words.with_text(&only.text);
+                found.extend(words.iter().flat_map(|w| self.words.names(*w)));
             }
             if !name.acronym.is_empty() {
-                let words = self.by_text.get(&name.acronym).into_iter().flatten();
-                found.extend(words.flat_map(|w| &self.words[*w as usize].names));
+                let words = self.words.with_text(&name.acronym);
+                found.extend(words.iter().flat_map(|w| self.words.names(*w)));
             }
         }
         found.sort_unstable();

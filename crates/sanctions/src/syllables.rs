@@ -22,16 +22,24 @@ pub(crate) fn similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     }
     let is = |script| a.script == script || b.script == script;
     let equal = if is(Script::Hangul) {
-        // Hangul writes a vowel after each consonant of a foreign name.
-        let is_filler = |sound: &u8| *sound == b'o';
         let long = a.text.len().min(b.text.len()) >= 6 && !is(Script::Han);
-        let without_fillers = |text| once_each(sounds(text, KOREAN).filter(move |s| !is_filler(s)));
         once_each(sounds(a.text, KOREAN)).eq(once_each(sounds(b.text, KOREAN)))
-            || long && without_fillers(a.text).eq(without_fillers(b.text))
+            || long && korean_consonants(a.text).eq(korean_consonants(b.text))
     } else {
-        sounds(a.text, CHINESE).eq(sounds(b.text, CHINESE))
+        chinese(a.text).eq(chinese(b.text))
     };
     if equal { SAME_READING } else { 0.0 }
+}
+
+/// What all customary romanisations of one Chinese reading share.
+pub(crate) fn chinese(text: &str) -> impl Iterator<Item = u8> {
+    sounds(text, CHINESE)
+}
+
+/// What all customary romanisations of one Korean reading share, without the vowel that Hangul writes after each
+/// consonant of a foreign name. Words that sound the same have the same.
+pub(crate) fn korean_consonants(text: &str) -> impl Iterator<Item = u8> {
+    once_each(sounds(text, KOREAN).filter(|sound| *sound != b'o'))
 }
 
 /// What all customary romanisations of one reading share.
@@ -41,7 +49,7 @@ fn sounds<'a>(text: &'a str, rules: &'a Rules) -> impl Iterator<Item = u8> + 'a 
         let first = rest.bytes().next()?;
         let (len, sound) = rules
             .iter()
-            .find(|(from, _)| rest.starts_with(from))
+            .find(|(from, _)| from.as_bytes()[0] == first && rest.starts_with(from))
             .map_or((1, first), |(from, to)| (from.len(), *to));
         rest = &rest[len..];
         Some(sound)

@@ -1,14 +1,10 @@
-//! What is looked up for a name, and the words of the index that resemble a word. It scores no pair.
-
-use rustc_hash::FxHashMap;
+//! What is looked up for a name. It scores no pair.
 
 use super::Screener;
 use super::bounds::indexed_places;
-use super::spelling::{
-    allows_one_difference, respelled, with_exchanged_neighbours, with_wildcard, without_one_consonant,
-};
+use super::spelling::respelled;
 use crate::name::{Name, Token, TokenKind};
-use crate::{compare, tables, text};
+use crate::text;
 
 /// A part of the query's name to look up, and a bit set of the tokens that it covers.
 pub(super) struct LookupUnit {
@@ -84,12 +80,8 @@ impl Screener {
 
     /// Whether the lists contain a word.
     fn knows(&self, word: &str) -> bool {
-        let of_whole = || {
-            self.whole
-                .as_ref()
-                .is_some_and(|whole| whole.by_text.contains_key(word))
-        };
-        self.by_text.contains_key(word) || of_whole()
+        let of_whole = || self.whole.as_ref().is_some_and(|whole| whole.words.knows(word));
+        self.words.knows(word) || of_whole()
     }
 
     fn split(&self, token: &Token, covers: u64, units: &mut Vec<LookupUnit>) {
@@ -106,43 +98,5 @@ impl Screener {
                 }
             }
         }
-    }
-
-    /// The dictionary words with any similarity to this one.
-    pub(super) fn similar_words<'a>(
-        &'a self,
-        token: &Token,
-        person: bool,
-        known: Option<&mut FxHashMap<u32, f32>>,
-    ) -> Vec<u32> {
-        let mut unused = FxHashMap::default();
-        let known = known.unwrap_or(&mut unused);
-        let mut found: Vec<u32> = self.by_text.get(&token.text).cloned().unwrap_or_default();
-        if token.kind == TokenKind::Word {
-            let skeleton = text::skeleton(&token.sound);
-            let mut keys: Vec<&'a [u32]> = Vec::new();
-            let mut put = |words: Option<&'a Vec<u32>>| keys.extend(words.map(Vec::as_slice));
-            put(self.by_skeleton.get(&*skeleton));
-            if allows_one_difference(token, &skeleton) {
-                // Keys for a consonant that only the query has, for two exchanged consonants, for a consonant
-                // that only the listed word has, and for a replaced consonant.
-                let near = without_one_consonant(&skeleton).chain(with_exchanged_neighbours(&skeleton));
-                near.for_each(|key| put(self.by_skeleton.get(&*key)));
-                put(self.by_pattern.get(&*skeleton));
-                with_wildcard(&skeleton).for_each(|key| put(self.by_pattern.get(&*key)));
-            }
-            let near = keys.into_iter().flatten();
-            found.extend(near.filter(|w| {
-                let compute = || compare::token_similarity(token, &self.words[**w as usize].token, person);
-                *known.entry(**w).or_insert_with(compute) > 0.0
-            }));
-            if person {
-                let variants = tables::given_name_variants(&token.text);
-                found.extend(variants.iter().filter_map(|v| self.by_text.get(*v)).flatten());
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
     }
 }

@@ -1,0 +1,211 @@
+//! What rules out most pairs of words before they are compared. It compares no letters and gives no similarity.
+
+use std::hash::{Hash as _, Hasher as _};
+
+use rustc_hash::FxHasher;
+
+use crate::name::{Token, TokenKind};
+use crate::text::{self, Script};
+use crate::word_forms::Signature;
+use crate::{distance, syllables};
+
+/// The letters of a text or a sound that a shape holds.
+const LETTERS: usize = 16;
+
+/// What is known of a word before all its letters are compared. A search reads hundreds of shapes for each similar word,
+/// so a shape is small and holds no pointers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    signature: Signature,
+    /// The first letters of the text.
+    text: [u8; LETTERS],
+    /// A hash of what all romanisations of a Chinese or Korean word share; 0 in other scripts.
+    reading: u32,
+    script: Script,
+    is_word: bool,
+    has_patterns: bool,
+    /// Bytes of the text.
+    len: u8,
+    /// Consonants of the sound.
+    consonants: u8,
+    /// The sound has a `j`, which may be an `i` in another word.
+    has_j: bool,
+    /// The sound has a doubled letter, as only joined words do.
+    has_double: bool,
+}
+
+impl Shape {
+    /// `has_patterns`: other words that differ in one consonant find it.
+    pub(super) fn of(token: &Token, has_patterns: bool) -> Shape {
+        let reading = match token.script {
+            Script::Han => hash(syllables::chinese(&token.text)),
+            Script::Hangul => hash(syllables::korean_consonants(&token.text)),
+            _ => 0,
+        };
+        let mut text = [0; LETTERS];
+        for (place, letter) in text.iter_mut().zip(token.text.bytes()) {
+            *place = letter;
+        }
+        let sound = token.sound.as_bytes();
+        Shape {
+            signature: token.signature,
+            text,
+            reading,
+            script: token.script,
+            is_word: token.kind == TokenKind::Word,
+            has_patterns,
+            len: clamped(token.text.len()),
+            consonants: clamped(text::skeleton(&token.sound).len()),
+            has_j: sound.contains(&b'j'),
+            has_double: sound.windows(2).any(|pair| pair[0] == pair[1]),
+        }
+    }
+
+    /// Whether a word that differs in one consonant finds it.
+    pub(super) fn has_patterns(&self) -> bool {
+        self.has_patterns
+    }
+
+    /// Whether two texts may differ in one place only, by at most three letters; see [`crate::distance::similarity`].
+    fn may_be_one_slip(&self, other: &Shape) -> bool {
+        let (a, b) = (usize::from(self.len), usize::from(other.len));
+        let longer = a.max(b);
+        if a.abs_diff(b) > 3 {
+            return false;
+        }
+        if longer > LETTERS {
+            return true;
+        }
+        let (x, y) = (u128::from_le_bytes(self.text), u128::from_le_bytes(other.text));
+        let same_start = ((x ^ y).trailing_zeros() / 8) as usize;
+        // The last letters of both at the same place.
+        let (x, y) = (x << (8 * (LETTERS - a)), y << (8 * (LETTERS - b)));
+        let same_end = ((x ^ y).leading_zeros() / 8) as usize;
+        longer <= same_start + same_end + 3
+    }
+
+    /// Whether the cost of turning one sound into the other may be within a limit, in tenths.
+    fn may_sound_alike(&self, other: &Shape, limit: u16) -> bool {
+        let has_double = self.has_double || other.has_double;
+        has_double
+            || self
+                .signature
+                .least_edit_cost(&other.signature, self.has_j || other.has_j)
+                <= limit
+    }
+}
+
+/// The shape of a word that is looked up.
+pub(super) struct QueryShape {
+    own: Shape,
+    /// The word read as a romanisation of Chinese and of Korean.
+    chinese: u32,
+    korean: u32,
+}
+
+impl QueryShape {
+    pub(super) fn of(token: &Token) -> QueryShape {
+        QueryShape {
+            own: Shape::of(token, false),
+            chinese: hash(syllables::chinese(&token.text)),
+            korean: hash(syllables::korean_consonants(&token.text)),
+        }
+    }
+
+    /// Whether [`crate::compare::token_similarity`] of a listed word of this shape may be above 0. It may return
+    /// `false` for equal words and for variants of a given name, which are found by their text.
+    pub(super) fn may_resemble(&self, listed: &Shape) -> bool {
+        let own = &self.own;
+        if !listed.is_word {
+            return false;
+        }
+        match (own.script, listed.script) {
+            (Script::Abjad, Script::Abjad) => true,
+            (Script::Abjad, _) | (_, Script::Abjad) => {
+                let limit = distance::abjad_limit(usize::from(own.consonants.min(listed.consonants)));
+                own.signature.least_pronunciation_cost(&listed.signature) <= limit
+            }
+            // Two Chinese or two Korean words are compared by character.
+            (Script::Han, Script::Han) | (Script::Hangul, Script::Hangul) => true,
+            (Script::Han, Script::Hangul) => self.korean == listed.reading,
+            (Script::Hangul, Script::Han) => true,
+            (Script::Han | Script::Hangul, _) => true,
+            (_, Script::Han) => self.chinese == listed.reading,
+            (_, Script::Hangul) => self.korean == listed.reading,
+            _ => {
+                let limit = distance::budget(usize::from(own.len.min(listed.len)));
+                own.signature.least_cost(&listed.signature) <= limit
+                    && (own.may_sound_alike(listed, limit.saturating_sub(2)) || own.may_be_one_slip(listed))
+            }
+        }
+    }
+}
+
+/// Longer words than 255 bytes count as that long: every budget is the same from 13 letters on.
+fn clamped(len: usize) -> u8 {
+    u8::try_from(len).unwrap_or(u8::MAX)
+}
+
+fn hash(sounds: impl Iterator<Item = u8>) -> u32 {
+    let mut hasher = FxHasher::default();
+    sounds.for_each(|sound| sound.hash(&mut hasher));
+    hasher.finish() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::compare::token_similarity;
+    use crate::entity::Schema;
+    use crate::name::{KnownNameParts, prepare};
+
+    fn token(word: &str) -> Option<Token> {
+        let name = prepare(word, Schema::Company, &KnownNameParts::default())?;
+        name.tokens.into_iter().next()
+    }
+
+    fn word() -> impl Strategy<Value = String> {
+        let letters = prop_oneof![
+            "[a-z]{2,9}",
+            "[bdgklmnprst][aeiouy]{1,2}[bdgklmnprst]{1,2}[aeiou]?[nrslt]?",
+            "(chang|zhang|hsien|xian|kim|gim|park|bak|young|yong|su|soo){1,2}",
+            "[محمدعليخالدسنيوفشر]{2,5}",
+            "[王張李明國小康金]{1,3}",
+            "[김박이영수철민]{1,3}",
+        ];
+        letters.prop_map(String::from)
+    }
+
+    proptest! {
+        #[test]
+        fn no_similar_pair_is_ruled_out(a in word(), b in word()) {
+            if let (Some(a), Some(b)) = (token(&a), token(&b))
+                && a.kind == TokenKind::Word
+                && a.text != b.text
+                && token_similarity(&a, &b, false) > 0.0
+            {
+                prop_assert!(QueryShape::of(&a).may_resemble(&Shape::of(&b, false)), "{a:?} {b:?}");
+            }
+        }
+
+        #[test]
+        fn no_misspelt_word_is_ruled_out(a in "[a-z]{4,9}", at in any::<prop::sample::Index>(), letter in "[a-z]", how in 0..3) {
+            let mut b = a.clone();
+            let at = at.index(a.len());
+            match how {
+                0 => b.replace_range(at..=at, &letter),
+                1 => b.insert_str(at, &letter),
+                _ => { b.remove(at); }
+            }
+            if let (Some(a), Some(b)) = (token(&a), token(&b))
+                && a.kind == TokenKind::Word
+                && a.text != b.text
+                && token_similarity(&a, &b, false) > 0.0
+            {
+                prop_assert!(QueryShape::of(&a).may_resemble(&Shape::of(&b, false)), "{a:?} {b:?}");
+            }
+        }
+    }
+}
