@@ -6,7 +6,7 @@ use rustc_hash::FxHasher;
 
 use crate::name::{Token, TokenKind};
 use crate::text::{self, Script};
-use crate::word_forms::Signature;
+use crate::word_forms::{Signature, WordForms};
 use crate::{distance, syllables};
 
 /// The letters of a text or a sound that a shape holds.
@@ -17,17 +17,22 @@ const LETTERS: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     signature: Signature,
-    /// The first letters of the text.
+    /// The first letters of the text and of the sound.
     text: [u8; LETTERS],
+    sound: [u8; LETTERS],
     /// A hash of what all romanisations of a Chinese or Korean word share; 0 in other scripts.
     reading: u32,
     script: Script,
     is_word: bool,
     has_patterns: bool,
-    /// Bytes of the text.
+    /// Bytes of the text and of the sound.
     len: u8,
+    sound_len: u8,
     /// Consonants of the sound.
     consonants: u8,
+    /// The first sound as a romanisation of Chinese and of Korean; 0 without one.
+    first_chinese: u8,
+    first_korean: u8,
     /// The sound has a `j`, which may be an `i` in another word.
     has_j: bool,
     /// The sound has a doubled letter, as only joined words do.
@@ -42,19 +47,19 @@ impl Shape {
             Script::Hangul => hash(syllables::korean_consonants(&token.text)),
             _ => 0,
         };
-        let mut text = [0; LETTERS];
-        for (place, letter) in text.iter_mut().zip(token.text.bytes()) {
-            *place = letter;
-        }
         let sound = token.sound.as_bytes();
         Shape {
             signature: token.signature,
-            text,
+            text: first_letters(&token.text),
+            sound: first_letters(&token.sound),
             reading,
             script: token.script,
             is_word: token.kind == TokenKind::Word,
             has_patterns,
             len: clamped(token.text.len()),
+            sound_len: clamped(sound.len()),
+            first_chinese: syllables::chinese(&token.text).next().unwrap_or(0),
+            first_korean: syllables::korean_consonants(&token.text).next().unwrap_or(0),
             consonants: clamped(text::skeleton(&token.sound).len()),
             has_j: sound.contains(&b'j'),
             has_double: sound.windows(2).any(|pair| pair[0] == pair[1]),
@@ -66,6 +71,16 @@ impl Shape {
         self.has_patterns
     }
 
+    /// The forms of a word in an alphabet, if the shape holds all their letters.
+    fn forms(&self) -> Option<WordForms<'_>> {
+        Some(WordForms {
+            text: std::str::from_utf8(self.text.get(..usize::from(self.len))?).ok()?,
+            sound: std::str::from_utf8(self.sound.get(..usize::from(self.sound_len))?).ok()?,
+            script: self.script,
+            signature: self.signature,
+        })
+    }
+
     /// Whether two texts may differ in one place only, by at most three letters; see [`crate::distance::similarity`].
     fn may_be_one_slip(&self, other: &Shape) -> bool {
         let (a, b) = (usize::from(self.len), usize::from(other.len));
@@ -73,7 +88,7 @@ impl Shape {
         if a.abs_diff(b) > 3 {
             return false;
         }
-        if longer > LETTERS {
+        if longer > LETTERS || a.min(b) == 0 {
             return true;
         }
         let (x, y) = (u128::from_le_bytes(self.text), u128::from_le_bytes(other.text));
@@ -128,17 +143,32 @@ impl QueryShape {
             // Two Chinese or two Korean words are compared by character.
             (Script::Han, Script::Han) | (Script::Hangul, Script::Hangul) => true,
             (Script::Han, Script::Hangul) => self.korean == listed.reading,
-            (Script::Hangul, Script::Han) => true,
-            (Script::Han | Script::Hangul, _) => true,
+            (Script::Hangul, _) => own.first_korean == listed.first_korean,
+            (Script::Han, _) => own.first_chinese == listed.first_chinese,
             (_, Script::Han) => self.chinese == listed.reading,
             (_, Script::Hangul) => self.korean == listed.reading,
-            _ => {
-                let limit = distance::budget(usize::from(own.len.min(listed.len)));
-                own.signature.least_cost(&listed.signature) <= limit
-                    && (own.may_sound_alike(listed, limit.saturating_sub(2)) || own.may_be_one_slip(listed))
-            }
+            _ => self.may_be_spelling_of(listed),
         }
     }
+
+    fn may_be_spelling_of(&self, listed: &Shape) -> bool {
+        let own = &self.own;
+        let limit = distance::budget(usize::from(own.len.min(listed.len)));
+        own.signature.least_cost(&listed.signature) <= limit
+            && (own.may_sound_alike(listed, limit.saturating_sub(2)) || own.may_be_one_slip(listed))
+            && match (own.forms(), listed.forms()) {
+                (Some(own), Some(listed)) => distance::similarity(&own, &listed) > 0.0,
+                _ => true,
+            }
+    }
+}
+
+fn first_letters(text: &str) -> [u8; LETTERS] {
+    let mut letters = [0; LETTERS];
+    for (place, letter) in letters.iter_mut().zip(text.bytes()) {
+        *place = letter;
+    }
+    letters
 }
 
 /// Longer words than 255 bytes count as that long: every budget is the same from 13 letters on.
