@@ -218,7 +218,7 @@ fn abjad_similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
 }
 
 /// The cost, in tenths, of reading a word written without short vowels as a word written with them.
-fn pronunciation_cost(written: &[u8], spoken: &[u8]) -> u16 {
+pub(crate) fn pronunciation_cost(written: &[u8], spoken: &[u8]) -> u16 {
     let (written, spoken) = (
         &written[..written.len().min(MAX_LEN)],
         &spoken[..spoken.len().min(MAX_LEN)],

@@ -13,7 +13,7 @@ use crate::word_forms::Signature;
 const MAX_TOKENS: usize = 60;
 
 /// The class of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TokenKind {
     /// An ordinary word.
     Word,

@@ -2,6 +2,7 @@
 //! one. It knows no whole name and scores none.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
@@ -17,13 +18,23 @@ use crate::{compare, tables, text};
 struct DictionaryWord {
     token: Token,
     names: Vec<u32>,
+    /// The similar words with their similarities, once the word was looked up: in a name of another kind, and in a
+    /// person's name. Only listed words are remembered, so nothing of a query stays in memory.
+    similar: [OnceLock<Similar>; 2],
 }
+
+/// Words with their similarity to one word, in order of the words.
+type Similar = Box<[(u32, f32)]>;
+
+/// What the similarity of a word depends on: its kind, script, text and original text, and whether it is a common part
+/// of people's names.
+type Key = (TokenKind, Script, Box<str>, Box<str>, bool);
 
 /// Collects the words of the listed names.
 #[derive(Default)]
 pub(super) struct DictionaryBuilder {
     words: Vec<DictionaryWord>,
-    ids: FxHashMap<(Script, Box<str>, Box<str>), u32>,
+    ids: FxHashMap<Key, u32>,
 }
 
 /// The words of the listed names. Words with the same skeleton have consecutive numbers.
@@ -43,11 +54,13 @@ pub(super) struct Dictionary {
 impl DictionaryBuilder {
     /// Adds a word of a name, and returns its number for [`DictionaryBuilder::build`].
     pub(super) fn add(&mut self, token: &Token, name: u32) -> u32 {
-        let key = (token.script, token.text.clone(), token.original.clone());
+        let (text, original) = (token.text.clone(), token.original.clone());
+        let key = (token.kind, token.script, text, original, token.common);
         let word = *self.ids.entry(key).or_insert_with(|| {
             self.words.push(DictionaryWord {
                 token: token.clone(),
                 names: Vec::new(),
+                similar: Default::default(),
             });
             self.words.len() as u32 - 1
         });
@@ -119,40 +132,70 @@ impl Dictionary {
         self.by_text.get(text).map_or(&[], Vec::as_slice)
     }
 
-    /// The words with any similarity to this one, in order. `known` remembers similarities for the caller.
+    /// The words with any similarity to this one, in order. `known` receives similarities.
     pub(super) fn similar_words(
         &self,
         token: &Token,
         person: bool,
         known: Option<&mut FxHashMap<u32, f32>>,
     ) -> Vec<u32> {
-        let mut unused = FxHashMap::default();
-        let known = known.unwrap_or(&mut unused);
+        let is_same = |word: &&u32| {
+            let listed = self.token(**word);
+            listed.kind == token.kind
+                && listed.script == token.script
+                && listed.sound == token.sound
+                && listed.original == token.original
+                && listed.common == token.common
+        };
+        let searched;
+        let similar = match self.with_text(&token.text).iter().find(is_same) {
+            Some(word) => {
+                let remembered = &self.words[*word as usize].similar[usize::from(person)];
+                remembered.get_or_init(|| self.search(token, person))
+            }
+            None => {
+                searched = self.search(token, person);
+                &searched
+            }
+        };
+        if let Some(known) = known {
+            known.extend(similar.iter().copied());
+        }
+        similar.iter().map(|(word, _)| *word).collect()
+    }
+
+    fn search(&self, token: &Token, person: bool) -> Similar {
         let mut found: Vec<u32> = self.with_text(&token.text).to_vec();
         if token.kind == TokenKind::Word {
             let query = QueryShape::of(token);
             for (skeleton, by_pattern) in self.near_skeletons(token) {
                 let words = self.skeletons[skeleton as usize].clone();
                 let shapes = &self.shapes[words.start as usize..words.end as usize];
-                for (word, shape) in words.zip(shapes) {
-                    if (by_pattern && !shape.has_patterns()) || !query.may_resemble(shape) {
-                        continue;
-                    }
-                    let similarity = compare::token_similarity(token, self.token(word), person);
-                    if similarity > 0.0 {
-                        known.insert(word, similarity);
-                        found.push(word);
-                    }
-                }
-            }
-            if person {
-                let variants = tables::given_name_variants(&token.text);
-                found.extend(variants.iter().flat_map(|v| self.with_text(v)));
+                let near = words
+                    .zip(shapes)
+                    .filter(|(_, shape)| (!by_pattern || shape.has_patterns()) && query.may_resemble(shape));
+                found.extend(near.map(|(word, _)| word));
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        let variants = match token.kind {
+            TokenKind::Word if person => tables::given_name_variants(&token.text),
+            _ => Vec::new(),
+        };
+        let mut found: Vec<(u32, f32)> = found
+            .into_iter()
+            .map(|word| (word, self.similarity(token, word, person)))
+            .collect();
+        let is_text = |word: u32| self.token(word).text == token.text;
+        found.retain(|(word, similarity)| *similarity > 0.0 || is_text(*word));
+        let of_variants = variants.iter().flat_map(|text| self.with_text(text));
+        found.extend(of_variants.map(|word| (*word, self.similarity(token, *word, person))));
+        found.sort_unstable_by_key(|(word, _)| *word);
+        found.dedup_by_key(|(word, _)| *word);
+        found.into()
+    }
+
+    fn similarity(&self, token: &Token, word: u32, person: bool) -> f32 {
+        compare::token_similarity(token, self.token(word), person)
     }
 
     /// The skeletons of words that may resemble one, each once, and whether only words that allow one difference are

@@ -75,10 +75,25 @@ impl Shape {
     fn forms(&self) -> Option<WordForms<'_>> {
         Some(WordForms {
             text: std::str::from_utf8(self.text.get(..usize::from(self.len))?).ok()?,
-            sound: std::str::from_utf8(self.sound.get(..usize::from(self.sound_len))?).ok()?,
+            sound: std::str::from_utf8(self.sound()?).ok()?,
             script: self.script,
             signature: self.signature,
         })
+    }
+
+    /// The sound, if the shape holds all its letters.
+    fn sound(&self) -> Option<&[u8]> {
+        self.sound.get(..usize::from(self.sound_len))
+    }
+
+    /// Whether this word, written without short vowels, may be the other.
+    fn may_be_read_as(&self, spoken: &Shape) -> bool {
+        let limit = distance::abjad_limit(usize::from(self.consonants.min(spoken.consonants)));
+        self.signature.least_pronunciation_cost(&spoken.signature) <= limit
+            && match (self.sound(), spoken.sound()) {
+                (Some(written), Some(spoken)) => distance::pronunciation_cost(written, spoken) <= limit,
+                _ => true,
+            }
     }
 
     /// Whether two texts may differ in one place only, by at most three letters; see [`crate::distance::similarity`].
@@ -136,10 +151,8 @@ impl QueryShape {
         }
         match (own.script, listed.script) {
             (Script::Abjad, Script::Abjad) => true,
-            (Script::Abjad, _) | (_, Script::Abjad) => {
-                let limit = distance::abjad_limit(usize::from(own.consonants.min(listed.consonants)));
-                own.signature.least_pronunciation_cost(&listed.signature) <= limit
-            }
+            (Script::Abjad, _) => own.may_be_read_as(listed),
+            (_, Script::Abjad) => listed.may_be_read_as(own),
             // Two Chinese or two Korean words are compared by character.
             (Script::Han, Script::Han) | (Script::Hangul, Script::Hangul) => true,
             (Script::Han, Script::Hangul) => self.korean == listed.reading,
