@@ -328,10 +328,9 @@ pub(crate) fn sound_in(text: &str, script: Script) -> String {
     let mut at = 0;
     while at < bytes.len() {
         let rest = &bytes[at..];
-        let (len, sound): (usize, &[u8]) = match RULES
-            .iter()
-            .find(|(from, _)| rest.starts_with(from) && !(script == Script::Abjad && *from == b"hs"))
-        {
+        let (len, sound): (usize, &[u8]) = match RULES.iter().find(|(from, _)| {
+            from[0] == rest[0] && rest.starts_with(from) && !(script == Script::Abjad && *from == b"hs")
+        }) {
             Some((from, to)) => (from.len(), to),
             None if rest[0] == b'c' && matches!(rest.get(1), Some(b'e' | b'i' | b'y')) => (1, b"s"),
             None if rest[0] == b'c' => (1, b"k"),

@@ -206,16 +206,13 @@ impl Dictionary {
         let exact = |key: &str| self.by_skeleton.get(key).map(|number| (*number, false));
         near.extend(exact(&skeleton));
         if allows_one_difference(token, &skeleton) {
-            let pattern = |key: &str| {
-                let skeletons = self.by_pattern.get(key).into_iter().flatten();
-                skeletons.map(|number| (*number, true))
-            };
             // Keys for a consonant that only the query has, for two exchanged consonants, for a consonant that only
             // the listed word has, and for a replaced consonant.
             let keys = without_one_consonant(&skeleton).chain(with_exchanged_neighbours(&skeleton));
             near.extend(keys.filter_map(|key| exact(&key)));
-            near.extend(pattern(&skeleton));
-            near.extend(with_wildcard(&skeleton).flat_map(|key| pattern(&key).collect::<Vec<_>>()));
+            let keys = std::iter::once(skeleton.clone()).chain(with_wildcard(&skeleton));
+            let skeletons = keys.filter_map(|key| self.by_pattern.get(&*key)).flatten();
+            near.extend(skeletons.map(|number| (*number, true)));
         }
         near.sort_unstable();
         near.dedup_by_key(|(skeleton, _)| *skeleton);

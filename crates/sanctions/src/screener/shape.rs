@@ -1,5 +1,6 @@
 //! What rules out most pairs of words before they are compared. It compares no letters and gives no similarity.
 
+use std::cell::OnceCell;
 use std::hash::{Hash as _, Hasher as _};
 
 use rustc_hash::FxHasher;
@@ -126,20 +127,32 @@ impl Shape {
 }
 
 /// The shape of a word that is looked up.
-pub(super) struct QueryShape {
+pub(super) struct QueryShape<'a> {
     own: Shape,
-    /// The word read as a romanisation of Chinese and of Korean.
-    chinese: u32,
-    korean: u32,
+    text: &'a str,
+    /// The word read as a romanisation of Chinese and of Korean, once that was asked for.
+    chinese: OnceCell<u32>,
+    korean: OnceCell<u32>,
 }
 
-impl QueryShape {
-    pub(super) fn of(token: &Token) -> QueryShape {
+impl<'a> QueryShape<'a> {
+    pub(super) fn of(token: &'a Token) -> QueryShape<'a> {
         QueryShape {
             own: Shape::of(token, false),
-            chinese: hash(syllables::chinese(&token.text)),
-            korean: hash(syllables::korean_consonants(&token.text)),
+            text: &token.text,
+            chinese: OnceCell::new(),
+            korean: OnceCell::new(),
         }
+    }
+
+    fn chinese(&self) -> u32 {
+        *self.chinese.get_or_init(|| hash(syllables::chinese(self.text)))
+    }
+
+    fn korean(&self) -> u32 {
+        *self
+            .korean
+            .get_or_init(|| hash(syllables::korean_consonants(self.text)))
     }
 
     /// Whether [`crate::compare::token_similarity`] of a listed word of this shape may be above 0. It may return
@@ -155,11 +168,11 @@ impl QueryShape {
             (_, Script::Abjad) => listed.may_be_read_as(own),
             // Two Chinese or two Korean words are compared by character.
             (Script::Han, Script::Han) | (Script::Hangul, Script::Hangul) => true,
-            (Script::Han, Script::Hangul) => self.korean == listed.reading,
+            (Script::Han, Script::Hangul) => self.korean() == listed.reading,
             (Script::Hangul, _) => own.first_korean == listed.first_korean,
             (Script::Han, _) => own.first_chinese == listed.first_chinese,
-            (_, Script::Han) => self.chinese == listed.reading,
-            (_, Script::Hangul) => self.korean == listed.reading,
+            (_, Script::Han) => self.chinese() == listed.reading,
+            (_, Script::Hangul) => self.korean() == listed.reading,
             _ => self.may_be_spelling_of(listed),
         }
     }

@@ -25,12 +25,12 @@ pub(super) fn allows_one_difference(token: &Token, skeleton: &str) -> bool {
 pub(super) fn without_one_consonant(skeleton: &str) -> impl Iterator<Item = String> {
     let alike = |i: usize| i > 0 && skeleton.as_bytes()[i] == skeleton.as_bytes()[i - 1];
     let places = (0..skeleton.len()).filter(move |i| !alike(*i));
-    places.map(move |i| format!("{}{}", &skeleton[..i], &skeleton[i + 1..]))
+    places.map(move |i| [&skeleton[..i], &skeleton[i + 1..]].concat())
 }
 
 /// The skeleton with each of its consonants replaced by `?`.
 pub(super) fn with_wildcard(skeleton: &str) -> impl Iterator<Item = String> {
-    (0..skeleton.len()).map(move |i| format!("{}?{}", &skeleton[..i], &skeleton[i + 1..]))
+    (0..skeleton.len()).map(move |i| [&skeleton[..i], "?", &skeleton[i + 1..]].concat())
 }
 
 /// The skeleton with each pair of different neighbours exchanged.
@@ -38,6 +38,6 @@ pub(super) fn with_exchanged_neighbours(skeleton: &str) -> impl Iterator<Item = 
     let places = (1..skeleton.len()).filter(move |i| skeleton.as_bytes()[i - 1] != skeleton.as_bytes()[*i]);
     places.map(move |i| {
         let (a, b) = (&skeleton[i - 1..i], &skeleton[i..=i]);
-        format!("{}{b}{a}{}", &skeleton[..i - 1], &skeleton[i + 1..])
+        [&skeleton[..i - 1], b, a, &skeleton[i + 1..]].concat()
     })
 }
