@@ -14,7 +14,7 @@ const FINAL_S: u16 = 4;
 const EXCHANGE: u16 = 6;
 
 /// Words are compared by their first 48 bytes.
-const MAX_LEN: usize = 48;
+pub(crate) const MAX_LEN: usize = 48;
 
 /// The budget in tenths of an edit for two words whose shorter one has `len` letters: about log₂.₃₅(len − 2).
 pub(crate) fn budget(len: usize) -> u16 {

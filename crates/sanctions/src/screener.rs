@@ -3,7 +3,7 @@
 //!
 //! Candidates share words with the query, by spelling, by sound or with one different consonant. A name is
 //! discarded only if it could not reach the threshold even with full scores for the shared words, never to
-//! limit their number. The index is immutable; a new version of a list needs a new [`Screener`].
+//! limit their number. What the index finds never changes; a new version of a list needs a new [`Screener`].
 
 mod bounds;
 mod dictionary;

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -19,9 +20,12 @@ struct DictionaryWord {
     token: Token,
     names: Vec<u32>,
     /// The similar words with their similarities, once the word was looked up: in a name of another kind, and in a
-    /// person's name. Only listed words are remembered, so nothing of a query stays in memory.
+    /// person's name. Only what concerns listed words is remembered, so no other word of a query stays in memory.
     similar: [OnceLock<Similar>; 2],
 }
+
+/// The most similar words that are remembered, about 80 MB. Further words are searched each time.
+const MOST: usize = 10_000_000;
 
 /// Words with their similarity to one word, in order of the words.
 type Similar = Box<[(u32, f32)]>;
@@ -49,6 +53,8 @@ pub(super) struct Dictionary {
     by_skeleton: FxHashMap<Box<str>, u32>,
     /// Skeletons of longer words, by the skeleton without one of its consonants, and with `?` in place of one.
     by_pattern: FxHashMap<Box<str>, Vec<u32>>,
+    /// How many similar words are remembered.
+    remembered: AtomicUsize,
 }
 
 impl DictionaryBuilder {
@@ -147,13 +153,19 @@ impl Dictionary {
                 && listed.original == token.original
                 && listed.common == token.common
         };
+        let same = self.with_text(&token.text).iter().find(is_same);
+        let place = same.map(|word| &self.words[*word as usize].similar[usize::from(person)]);
         let searched;
-        let similar = match self.with_text(&token.text).iter().find(is_same) {
-            Some(word) => {
-                let remembered = &self.words[*word as usize].similar[usize::from(person)];
-                remembered.get_or_init(|| self.search(token, person))
+        let similar = match place.map(|place| (place, place.get())) {
+            Some((_, Some(similar))) => similar,
+            Some((place, None)) if self.remembered.load(Ordering::Relaxed) < MOST => {
+                place.get_or_init(|| {
+                    let similar = self.search(token, person);
+                    self.remembered.fetch_add(similar.len(), Ordering::Relaxed);
+                    similar
+                })
             }
-            None => {
+            _ => {
                 searched = self.search(token, person);
                 &searched
             }
@@ -217,5 +229,110 @@ impl Dictionary {
         near.sort_unstable();
         near.dedup_by_key(|(skeleton, _)| *skeleton);
         near
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::entity::Schema;
+    use crate::name::{KnownNameParts, prepare};
+
+    fn token(word: &str) -> Option<Token> {
+        let name = prepare(word, Schema::Company, &KnownNameParts::default())?;
+        name.tokens
+            .into_iter()
+            .next()
+            .filter(|token| token.kind == TokenKind::Word)
+    }
+
+    fn word() -> impl Strategy<Value = String> {
+        let words = prop_oneof![
+            "[a-z]{2,9}",
+            "[bdgklmnprst][aeiouy]{1,2}[bdgklmnprst]{1,2}[aeiou]?[nrslt]?",
+            "(ba|de|go|li|mu|na|pe|ti|ro|su|da|ve|ki|lo){8,32}",
+            "(chang|zhang|hsien|xian|kim|gim|park|bak|young|yong|su|soo){1,2}",
+            "[محمدعليخالدسنيوفشر]{2,5}",
+            "[王張李明國小康金]{1,3}",
+            "[김박이영수철민]{1,3}",
+        ];
+        words.prop_map(String::from)
+    }
+
+    /// A word and others that differ from it in a few letters, some of them doubled or at the end of long words.
+    fn words() -> impl Strategy<Value = (String, Vec<String>)> {
+        let edits = prop::collection::vec((any::<prop::sample::Index>(), "[a-z]{1,3}", 0..5), 1..12);
+        (word(), edits, prop::collection::vec(word(), 0..6)).prop_map(|(first, edits, mut words)| {
+            words.extend(edits.into_iter().map(|(at, letters, how)| {
+                let mut chars: Vec<char> = first.chars().collect();
+                let at = at.index(chars.len());
+                match how {
+                    0 => drop(chars.splice(at..=at, letters.chars())),
+                    1 => drop(chars.splice(at..at, letters.chars())),
+                    2 => drop(chars.remove(at)),
+                    3 => chars.insert(at, chars[at]),
+                    _ => chars.extend(letters.chars().cycle().take(5)),
+                }
+                chars.into_iter().collect()
+            }));
+            (first, words)
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1024))]
+        #[test]
+        fn no_similar_word_of_a_near_skeleton_is_missed((first, others) in words(), person in any::<bool>()) {
+            let Some(query) = token(&first) else { return Ok(()) };
+            let mut builder = DictionaryBuilder::default();
+            for (name, word) in (0..).zip(&others) {
+                if let Some(token) = token(word) {
+                    builder.add(&token, name);
+                }
+            }
+            let (dictionary, _) = builder.build();
+            let mut expected: Vec<u32> = Vec::new();
+            for (skeleton, by_pattern) in dictionary.near_skeletons(&query) {
+                expected.extend(dictionary.skeletons[skeleton as usize].clone().filter(|word| {
+                    (!by_pattern || dictionary.shapes[*word as usize].has_patterns())
+                        && dictionary.similarity(&query, *word, person) > 0.0
+                }));
+            }
+            // The second time the dictionary remembers.
+            for _ in 0..2 {
+                let mut known = FxHashMap::default();
+                let found = dictionary.similar_words(&query, person, Some(&mut known));
+                for word in &expected {
+                    prop_assert!(found.contains(word), "{first} {:?}", dictionary.token(*word).text);
+                    prop_assert_eq!(known[word], dictionary.similarity(&query, *word, person));
+                }
+            }
+        }
+
+        #[test]
+        fn joined_words_find_what_resembles_them(a in "[a-z]{2,6}", b in "[a-z]{2,6}") {
+            let (Some(left), Some(right)) = (token(&a), token(&b)) else { return Ok(()) };
+            let Some(listed) = token(&format!("{a}{b}")) else { return Ok(()) };
+            let sound = format!("{}{}", left.sound, right.sound);
+            let query = super::super::spelling::respelled(&left, &format!("{}{}", left.text, right.text), sound);
+            let shapes = (QueryShape::of(&query), Shape::of(&listed, false));
+            if query.text != listed.text && compare::token_similarity(&query, &listed, false) > 0.0 {
+                prop_assert!(shapes.0.may_resemble(&shapes.1));
+            }
+        }
+    }
+
+    #[test]
+    fn long_words_are_compared_by_their_beginning() {
+        let long = "badegolimunapetirosudavekilomanupetibagodelumirosate";
+        let (query, listed) = (token(long).unwrap(), token(&format!("{long}oaoao")).unwrap());
+        assert!(compare::token_similarity(&query, &listed, true) > 0.0);
+        let mut builder = DictionaryBuilder::default();
+        let word = builder.add(&listed, 0);
+        let (dictionary, numbers) = builder.build();
+        let found = dictionary.similar_words(&query, true, None);
+        assert_eq!(found, [numbers[word as usize]]);
     }
 }
