@@ -14,6 +14,7 @@ mod countries;
 mod demo;
 mod distance;
 pub mod entity;
+pub mod example;
 pub mod freshness;
 pub mod import;
 mod kept;
@@ -32,8 +33,11 @@ mod word_forms;
 pub use batch::{answer_line, answer_pair_line};
 pub use demo::demo_list;
 pub use entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Properties, Schema};
+pub use example::{Example, ExampleError};
 pub use import::{Guards, ImportError, ImportReport, List, ListFormat, Source};
 pub use query::{Query, QueryError, QueryIdentifier};
 pub use score::{DEFAULT_THRESHOLD, Explanation, PairScore, TokenMatch, score_pair};
-pub use screener::{Hit, ListedWallet, ScreenOptions, ScreenResult, Screener, Total, WordMemory};
+pub use screener::{
+    EntitySearch, Hit, ListEntry, ListedWallet, ScreenOptions, ScreenResult, Screener, Total, WordMemory,
+};
 pub use store::{ListStatus, ListStore, ScreenError, StoreError};

@@ -7,6 +7,7 @@
 
 mod bounds;
 mod dictionary;
+mod entries;
 mod lookup;
 mod memory;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::bounds::{best_possible_score, indexed_places};
 use self::dictionary::{Dictionary, DictionaryBuilder};
+pub use self::entries::{EntitySearch, ListEntry};
 pub use self::memory::WordMemory;
 pub use self::result::{Hit, ScreenOptions, ScreenResult, Total};
 use crate::compare;

@@ -35,7 +35,7 @@ pub(crate) fn entity_of_properties(schema: Schema, properties: &Map<String, Valu
 }
 
 /// Takes one value of a property, unless screening does not use it.
-pub(super) fn take_property(entity: &mut Entity, name: &str, value: &str) {
+pub(crate) fn take_property(entity: &mut Entity, name: &str, value: &str) {
     match name {
         "name" => push_unique(&mut entity.names, value),
         "alias" | "previousName" | "tradingName" | "fullName" | "abbreviation" => {

@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 use crate::changes::{ChangeKind, changes};
 use crate::freshness::Stale;
 
-pub(crate) use ftm_properties::entity_of_properties;
+pub(crate) use ftm_properties::{entity_of_properties, take_property};
 pub(crate) use input::read_line;
 use input::{FileKind, Hashing, Input, Tally};
 pub use list::{ImportError, List, ListFormat, Reject, Use, ValueCount};

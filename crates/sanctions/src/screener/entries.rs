@@ -1,0 +1,98 @@
+//! The entries of the index one by one, and a search whose caller selects hits before any is explained.
+//!
+//! It changes no score and no order of [`Screener::screen`].
+
+use super::{ListedEntity, ScoredCandidate, ScreenOptions, Screener};
+use crate::entity::{Entity, Properties, Schema};
+use crate::score::PairScore;
+use crate::subject::Subject;
+
+/// A listed entity, borrowed from the index.
+#[derive(Clone, Copy)]
+pub struct ListEntry<'a>(&'a ListedEntity);
+
+impl<'a> ListEntry<'a> {
+    /// The entity's id in its list.
+    pub fn id(self) -> &'a str {
+        &self.0.id
+    }
+
+    /// The name to display.
+    pub fn caption(self) -> &'a str {
+        &self.0.caption
+    }
+
+    /// The kind of subject.
+    pub fn schema(self) -> Schema {
+        self.0.subject.schema
+    }
+
+    /// The datasets that contain the entity. The last one is the list's own name.
+    pub fn datasets(self) -> &'a [String] {
+        &self.0.datasets
+    }
+
+    /// Why the entity is listed; empty for lists of sanctions, which state no topics.
+    pub fn topics(self) -> &'a [String] {
+        &self.0.topics
+    }
+
+    /// The authority's programmes.
+    pub fn programs(self) -> &'a [String] {
+        &self.0.programs
+    }
+
+    /// Countries and nationalities, sorted: lower-case ISO 3166 alpha-2.
+    pub fn countries(self) -> &'a [String] {
+        &self.0.subject.facts.countries
+    }
+
+    /// The list's data about the entity; see [`Entity::properties`]. It is parsed at each call.
+    pub fn properties(self) -> Properties {
+        // This process wrote the JSON when it built the index.
+        serde_json::from_str(&self.0.properties).unwrap_or_default()
+    }
+}
+
+/// All hits of a search, without explanations.
+pub struct EntitySearch<'a> {
+    screener: &'a Screener,
+    subjects: Vec<Subject>,
+    hits: Vec<ScoredCandidate>,
+}
+
+impl<'a> EntitySearch<'a> {
+    /// The hits: score and entry, in the order of [`Screener::screen`].
+    pub fn hits(&self) -> impl Iterator<Item = (f64, ListEntry<'a>)> {
+        let screener = self.screener;
+        let entry = |id: u32| ListEntry(&screener.listed[id as usize]);
+        self.hits.iter().map(move |(score, id, _)| (*score, entry(*id)))
+    }
+
+    /// Explains the score of the hit at a position of [`EntitySearch::hits`]; `None`: there is no such hit.
+    pub fn explain(&self, position: usize) -> Option<PairScore> {
+        let (_, id, best) = self.hits.get(position)?;
+        Some(self.screener.score(&self.subjects, (*id, best), true))
+    }
+}
+
+impl Screener {
+    /// Every entry of these lists, or of all lists if none is named.
+    pub fn entries<'a>(&'a self, lists: &'a [String]) -> impl Iterator<Item = ListEntry<'a>> {
+        let listed = self.listed.iter();
+        listed
+            .filter(|listed| lists.is_empty() || lists.iter().any(|list| listed.datasets.contains(list)))
+            .map(ListEntry)
+    }
+
+    /// Searches all names, dates, countries, numbers and wallets of an entity. The limit of the options does not count.
+    pub fn search_entity(&self, entity: &Entity, options: &ScreenOptions) -> EntitySearch<'_> {
+        let (subjects, candidates) = self.candidate_pairs(entity, options, None);
+        let hits = self.hits(&subjects, candidates, options);
+        EntitySearch {
+            screener: self,
+            subjects,
+            hits,
+        }
+    }
+}
