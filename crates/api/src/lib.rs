@@ -11,3 +11,4 @@ pub mod monitoring;
 pub mod sessions;
 pub mod verify;
 pub mod verify_schema;
+pub mod yente;

@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use api::{applicants, docs, document_requirements, flows, groups, health, monitoring, sessions, verify};
+use api::{
+    applicants, docs, document_requirements, flows, groups, health, monitoring, sessions, verify, yente,
+};
 use axum::extract::DefaultBodyLimit;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -57,6 +59,24 @@ fn gated() -> OpenApiRouter<Shared> {
         )
         .routes(routes!(monitoring::screen))
         .routes(routes!(monitoring::picture))
+        .merge(
+            OpenApiRouter::new()
+                .routes(routes!(yente::matching::match_entities))
+                .routes(routes!(yente::searching::search))
+                .routes(routes!(yente::entities::entity))
+                .routes(routes!(yente::catalog::catalog))
+                .routes(routes!(yente::algorithms::algorithms))
+                .route("/v2/yente/manifest", get(yente::catalog::catalog))
+                .route(
+                    "/v2/yente/entities/{entity_id}/adjacent",
+                    get(yente::entities::adjacent),
+                )
+                .route(
+                    "/v2/yente/entities/{entity_id}/adjacent/{property}",
+                    get(yente::entities::adjacent),
+                )
+                .layer(CompressionLayer::new()),
+        )
 }
 
 /// Public routes.
@@ -64,6 +84,8 @@ fn open() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
+        .routes(routes!(yente::health::healthz))
+        .routes(routes!(yente::health::readyz))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(document))
         .route("/", get(|| async { Redirect::temporary("/docs") }))

@@ -1,4 +1,4 @@
-//! Parses the `Authorization` header (contract §5; RFC 7617, RFC 6750). It is pure and looks up no account.
+//! Parses the `Authorization` header (contract §5; RFC 7617, RFC 6750; the scheme `ApiKey` of yente's clients). It is pure and looks up no account.
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
@@ -14,6 +14,13 @@ pub enum Authorization {
         /// The API key: the user name.
         key: String,
         /// The secret: the password.
+        secret: SecretString,
+    },
+    /// The same as clients of yente send it, which know one text only: `ApiKey <API_KEY>:<SECRET>`.
+    ApiKey {
+        /// The API key.
+        key: String,
+        /// The secret.
         secret: SecretString,
     },
     /// The short-lived token of a hosted session.
@@ -37,6 +44,9 @@ pub enum AuthorizationError {
     /// The part after `Basic` is not base64 of UTF-8 with a colon in it.
     #[error("Authorization header is malformed: what follows `Basic` must be base64 of `<API_KEY>:<SECRET>`")]
     NotKeyAndSecret,
+    /// The part after `ApiKey` has no colon.
+    #[error("Authorization header is malformed: what follows `ApiKey` must be `<API_KEY>:<SECRET>`")]
+    NotApiKeyAndSecret,
 }
 
 /// The longest header in bytes. Keys and tokens are short, so a longer header is refused before it is parsed.
@@ -68,6 +78,15 @@ pub fn parse_value(value: &[u8]) -> Result<Authorization, AuthorizationError> {
     if scheme.eq_ignore_ascii_case("bearer") {
         return Ok(Authorization::Bearer(rest.to_owned().into()));
     }
+    if scheme.eq_ignore_ascii_case("apikey") {
+        let (key, secret) = rest
+            .split_once(':')
+            .ok_or(AuthorizationError::NotApiKeyAndSecret)?;
+        return Ok(Authorization::ApiKey {
+            key: key.to_owned(),
+            secret: secret.to_owned().into(),
+        });
+    }
     if !scheme.eq_ignore_ascii_case("basic") {
         return Err(AuthorizationError::Malformed);
     }
@@ -96,6 +115,14 @@ mod tests {
     }
 
     #[test]
+    fn clients_of_yente_send_key_and_secret_as_one_text() {
+        let Ok(Authorization::ApiKey { key, secret }) = parse_value(b"ApiKey key:s:ecret") else {
+            panic!("an API key")
+        };
+        assert_eq!((key.as_str(), secret.expose_secret()), ("key", "s:ecret"));
+    }
+
+    #[test]
     fn what_cannot_be_read_is_named() {
         use AuthorizationError::*;
         for (value, error) in [
@@ -105,6 +132,7 @@ mod tests {
             ("Digest abc", Malformed),
             ("Basic !!!", NotKeyAndSecret),
             ("Basic bm9jb2xvbg==", NotKeyAndSecret),
+            ("ApiKey nocolon", NotApiKeyAndSecret),
             ("Basic /////w==", NotKeyAndSecret),
         ] {
             assert_eq!(parse_value(value.as_bytes()).unwrap_err(), error, "{value}");

@@ -34,6 +34,9 @@ impl IntoResponse for Rejection {
 fn body(problem: &Problem, family: Family, status: StatusCode) -> Value {
     let mut body = Map::new();
     let message = Value::from(problem.message());
+    if family == Family::Yente {
+        return json!({"detail": detail(problem)});
+    }
     match (family, problem.kind()) {
         (Family::GroupsAndFlows | Family::LinkAndPoll | Family::Verify, Kind::Unauthenticated) => {
             body.insert("error".into(), message);
@@ -52,7 +55,7 @@ fn body(problem: &Problem, family: Family, status: StatusCode) -> Value {
             body.insert("code".into(), json!(status.as_u16()));
             body.insert("description".into(), message);
         }
-        (Family::LinkAndPoll | Family::Exchange | Family::System, _) => {
+        (Family::LinkAndPoll | Family::Exchange | Family::Yente | Family::System, _) => {
             body.insert("error".into(), json!(problem.word(family)));
             body.insert("message".into(), message);
         }
@@ -64,6 +67,20 @@ fn body(problem: &Problem, family: Family, status: StatusCode) -> Value {
         body.insert("errors".into(), json!(problem.errors()));
     }
     Value::Object(body)
+}
+
+/// The member `detail` of yente's errors: a text, or one object per faulty field. An error such as
+/// `query.limit - must be a number` names the field before the hyphen.
+fn detail(problem: &Problem) -> Value {
+    if problem.errors().is_empty() {
+        return problem.message().into();
+    }
+    let fault = |error: &String| {
+        let (field, text) = error.split_once(" - ").unwrap_or(("", error));
+        let place: Vec<&str> = field.split('.').filter(|part| !part.is_empty()).collect();
+        json!({"type": "value_error", "loc": place, "msg": text})
+    };
+    problem.errors().iter().map(fault).collect()
 }
 
 /// Middleware: turns a [`Problem`] that a handler or extractor returned into the family's body.
@@ -182,6 +199,15 @@ mod tests {
                 400,
                 json!({"success": false, "message": "Validation failed", "errors": ["a - b"]}),
             ),
+            (&missing, Family::Yente, 401, json!({"detail": "m"})),
+            (&wrong, Family::Yente, 401, json!({"detail": "m"})),
+            (&Problem::invalid("m"), Family::Yente, 400, json!({"detail": "m"})),
+            (
+                &Problem::validation(vec!["query.limit - is text".into()]),
+                Family::Yente,
+                422,
+                json!({"detail": [{"type": "value_error", "loc": ["query", "limit"], "msg": "is text"}]}),
+            ),
         ] {
             let got = problem.status(family);
             assert_eq!(
@@ -200,6 +226,7 @@ mod tests {
             Family::GroupsAndFlows,
             Family::System,
             Family::Applicants,
+            Family::Yente,
         ] {
             let sent = body(&problem, family, problem.status(family)).to_string();
             assert!(!sent.contains("attempt status"), "{sent}");

@@ -31,6 +31,13 @@ use crate::hosts::is_proxy;
 /// The challenge's endpoints, which a page calls many times a second.
 const CHALLENGE: &str = "/v2/sdk/session/challenge";
 
+/// Whether a request to yente's API searches the lists. Such requests share the limit of screenings.
+fn is_search(path: &str) -> bool {
+    ["/v2/yente/match/", "/v2/yente/search/"]
+        .iter()
+        .any(|prefix| path.starts_with(prefix))
+}
+
 /// The authenticated caller, as a handler's argument.
 pub struct Authenticated(pub Caller);
 
@@ -63,6 +70,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     }
     let class = match (family, request.method()) {
         (Family::Monitoring, _) => RateClass::Monitoring,
+        (Family::Yente, _) if is_search(request.uri().path()) => RateClass::Monitoring,
         (_, &Method::GET | &Method::HEAD) => RateClass::Reads,
         (Family::Verify, _) => RateClass::Verify,
         (Family::Exchange, _) if request.uri().path().starts_with(CHALLENGE) => RateClass::Challenge,
@@ -141,7 +149,8 @@ async fn authenticate(
     };
     match (presented, family) {
         (Authorization::Basic { .. }, Family::Exchange) => Err(takes("Bearer <ACCESS_TOKEN>")),
-        (Authorization::Basic { key, secret }, _) => {
+        (Authorization::Basic { key, secret }, _)
+        | (Authorization::ApiKey { key, secret }, Family::Yente) => {
             let (caller, restrictions) = with_key(app, key, &secret, family, address).await?;
             Ok((caller, Some(restrictions)))
         }
@@ -150,7 +159,9 @@ async fn authenticate(
             let caller = with_token(app, &token, family, address).await?;
             Ok((caller, None))
         }
-        (Authorization::Bearer(_), _) => Err(takes("Basic base64(<API_KEY>:<SECRET>)")),
+        (Authorization::ApiKey { .. } | Authorization::Bearer(_), _) => {
+            Err(takes("Basic base64(<API_KEY>:<SECRET>)"))
+        }
     }
 }
 

@@ -20,10 +20,11 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
         (name = "Verification", description = "Submit a person's details, documents and selfie"),
         (name = "Applicants", description = "What is recorded about a person"),
         (name = "Transaction monitoring", description = "Risk of crypto addresses and transactions"),
+        (name = "List search", description = "Search the sanctions lists in the shape of yente's API, the OpenSanctions matching API. Clients of yente use `/v2/yente` as base address and send `Authorization: ApiKey <API_KEY>:<SECRET>`; HTTP Basic works too"),
         (name = "System", description = "Health and figures"),
     ),
     // `IntoResponses` refers to these schemas but does not add them.
-    components(schemas(ErrorBody, MessageBody, ErrorAndMessageBody, FailureBody, DescriptionBody, UnauthenticatedBody)),
+    components(schemas(ErrorBody, MessageBody, ErrorAndMessageBody, FailureBody, DescriptionBody, UnauthenticatedBody, DetailBody, FaultsBody)),
     modifiers(&Security)
 )]
 pub struct Frame;
@@ -265,6 +266,62 @@ pub enum ApplicantErrors {
     /// A source could not be read, so it is unknown whether the applicant exists
     #[response(status = 500)]
     Internal(DescriptionBody),
+}
+
+/// `{detail}`: an error of yente's API.
+#[derive(Serialize, ToSchema)]
+pub struct DetailBody {
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// A fault of a field or a parameter, in yente's API.
+#[derive(Serialize, ToSchema)]
+pub struct FaultBody {
+    /// Always `value_error`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The place: `query` or `body`, then the names down to the field.
+    pub loc: Vec<String>,
+    /// What is wrong, and how to fix it.
+    pub msg: String,
+}
+
+/// `{detail}` with one object per faulty field, in yente's API.
+#[derive(Serialize, ToSchema)]
+pub struct FaultsBody {
+    /// The faults.
+    pub detail: Vec<FaultBody>,
+}
+
+/// The error responses of yente's API.
+#[derive(IntoResponses)]
+#[allow(dead_code, reason = "read by the derive only")]
+pub enum YenteErrors {
+    /// The request cannot be carried out, for example because of an unknown schema or algorithm
+    #[response(status = 400)]
+    Invalid(DetailBody),
+    /// Missing or wrong credentials
+    #[response(status = 401)]
+    Unauthenticated(DetailBody),
+    /// The account or its key may not do this
+    #[response(status = 403)]
+    Forbidden(DetailBody),
+    /// No such dataset or entity
+    #[response(status = 404)]
+    NotFound(DetailBody),
+    /// A parameter or a field has a wrong type or range
+    #[response(status = 422)]
+    Faults(FaultsBody),
+    /// Too many requests; `Retry-After` states when to try again
+    #[response(status = 429)]
+    RateLimited(DetailBody),
+    /// An internal error
+    #[response(status = 500)]
+    Internal(DetailBody),
+    /// The lists cannot be used, or the server is busy; nothing was searched
+    #[response(status = 503)]
+    Unavailable(DetailBody),
 }
 
 /// The paths in the document, for the filters of the portal. The program's router provides them.

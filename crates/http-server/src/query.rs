@@ -1,4 +1,4 @@
-//! Parses query strings strictly: a repeated parameter or invalid UTF-8 is refused.
+//! Parses query strings strictly: invalid UTF-8 is refused, and so is a repeated parameter, except by [`pairs`].
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,21 @@ impl Query {
     }
 }
 
+/// The parameters of `a=1&b=2&b=3` in their order, for endpoints that take a parameter several times.
+pub fn pairs(raw: &str) -> Result<Vec<(String, String)>, Problem> {
+    let pair = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Some((decode(name)?, decode(value)?))
+    };
+    let sent = raw.split('&').filter(|pair| !pair.is_empty());
+    let invalid = || Problem::validation(vec!["query - is not valid percent-encoded UTF-8".into()]);
+    sent.map(pair).collect::<Option<_>>().ok_or_else(invalid)
+}
+
 /// Parses `a=1&b=2`.
 pub fn parse(raw: &str) -> Result<Query, Problem> {
     let mut query = Query::default();
-    for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (Some(name), Some(value)) = (decode(name), decode(value)) else {
-            return Err(Problem::validation(vec![
-                "query - is not valid percent-encoded UTF-8".into(),
-            ]));
-        };
+    for (name, value) in pairs(raw)? {
         if query.0.insert(name.clone(), value).is_some() {
             return Err(Problem::validation(vec![format!(
                 "{name} - is sent more than once; send it once"

@@ -24,6 +24,8 @@ pub enum Family {
     Applicants,
     /// Transaction monitoring.
     Monitoring,
+    /// yente's API.
+    Yente,
     /// Everything the contract does not name: health, metrics, documentation, unknown paths.
     System,
 }
@@ -31,7 +33,7 @@ pub enum Family {
 impl Family {
     /// The family that a path belongs to.
     pub fn of(path: &str) -> Self {
-        const PREFIXES: [(&str, Family); 9] = [
+        const PREFIXES: [(&str, Family); 10] = [
             ("/v2/public/groups", Family::GroupsAndFlows),
             ("/v2/public/flows", Family::GroupsAndFlows),
             ("/v2/public/transaction-monitoring", Family::Monitoring),
@@ -40,6 +42,7 @@ impl Family {
             ("/v2/sdk/session", Family::Exchange),
             ("/v2/idv", Family::Verify),
             ("/v2/reports/applicants", Family::Applicants),
+            ("/v2/yente", Family::Yente),
             ("", Family::System),
         ];
         PREFIXES
@@ -256,9 +259,12 @@ impl Problem {
         (self.slug == Some(GEO_BLOCKED)).then_some(self.detected_country)
     }
 
-    /// Its status in a family.
+    /// Its status in a family. yente answers a fault of a named field with 422, and other faults with 400.
     pub fn status(&self, family: Family) -> StatusCode {
-        self.kind.status(family)
+        match (family, self.kind) {
+            (Family::Yente, Kind::Invalid) if !self.errors.is_empty() => StatusCode::UNPROCESSABLE_ENTITY,
+            _ => self.kind.status(family),
+        }
     }
 
     /// The word in `error` for a family.
@@ -379,6 +385,7 @@ mod tests {
             ("/v2/sdk/session/verification-result/x", Family::LinkAndPoll),
             ("/v2/idv/verify", Family::Verify),
             ("/v2/reports/applicants/byExternalUserId", Family::Applicants),
+            ("/v2/yente/match/default", Family::Yente),
             ("/healthz", Family::System),
         ] {
             assert_eq!(Family::of(path), family, "{path}");

@@ -187,7 +187,7 @@ async fn rotate(
 struct RestrictionsPage {
     page: Page,
     key: String,
-    groups: [Endpoints; 5],
+    groups: [Endpoints; 6],
     /// The names of the chosen groups.
     chosen: Vec<String>,
     addresses: String,

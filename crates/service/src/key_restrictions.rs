@@ -29,16 +29,19 @@ pub enum Endpoints {
     Applicants,
     /// Transaction monitoring.
     Monitoring,
+    /// Searches of the sanctions lists, in the shape of yente's API.
+    ListSearch,
 }
 
 impl Endpoints {
     /// Every group.
-    pub const ALL: [Endpoints; 5] = [
+    pub const ALL: [Endpoints; 6] = [
         Endpoints::GroupsAndFlows,
         Endpoints::HostedSessions,
         Endpoints::Verification,
         Endpoints::Applicants,
         Endpoints::Monitoring,
+        Endpoints::ListSearch,
     ];
 
     /// The name on the command line, in forms and in the stored restrictions.
@@ -49,6 +52,7 @@ impl Endpoints {
             Endpoints::Verification => "verification",
             Endpoints::Applicants => "applicants",
             Endpoints::Monitoring => "monitoring",
+            Endpoints::ListSearch => "list-search",
         }
     }
 
@@ -65,6 +69,7 @@ impl Endpoints {
             Family::Verify => Some(Endpoints::Verification),
             Family::Applicants => Some(Endpoints::Applicants),
             Family::Monitoring => Some(Endpoints::Monitoring),
+            Family::Yente => Some(Endpoints::ListSearch),
             Family::Exchange | Family::System => None,
         }
     }
@@ -90,7 +95,7 @@ pub enum RestrictionError {
     NoEndpoints,
     /// A group that does not exist.
     #[error(
-        "endpoints - {0:?} is unknown; use groups-and-flows, hosted-sessions, verification, applicants or monitoring"
+        "endpoints - {0:?} is unknown; use groups-and-flows, hosted-sessions, verification, applicants, monitoring or list-search"
     )]
     UnknownEndpoints(String),
     /// Neither an address nor a network.
@@ -239,12 +244,13 @@ fn unmapped(network: IpNet) -> IpNet {
 mod tests {
     use super::*;
 
-    const EVERYTHING: [&str; 5] = [
+    const EVERYTHING: [&str; 6] = [
         "groups-and-flows",
         "hosted-sessions",
         "verification",
         "applicants",
         "monitoring",
+        "list-search",
     ];
 
     #[test]
@@ -261,6 +267,8 @@ mod tests {
             ),
             (&only_verify, Family::Verify, "198.51.100.1", true),
             (&only_verify, Family::Monitoring, "198.51.100.1", false),
+            (&only_verify, Family::Yente, "198.51.100.1", false),
+            (&office, Family::Yente, "203.0.113.9", true),
             (&only_verify, Family::GroupsAndFlows, "198.51.100.1", false),
             (&only_verify, Family::System, "198.51.100.1", false),
             (&office, Family::Monitoring, "203.0.113.255", true),

@@ -71,6 +71,7 @@ pub mod suppressions;
 pub mod verify;
 mod watched;
 pub mod webhooks;
+pub mod yente;
 
 // Parts of the node that callers of use cases need.
 pub use node::{

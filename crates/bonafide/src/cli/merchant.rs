@@ -111,7 +111,7 @@ enum KeysAction {
         /// The API key (`bf_live_…` or `bf_test_…`), not its secret.
         key: String,
         /// Allow only these endpoints: `groups-and-flows`, `hosted-sessions`, `verification`, `applicants`,
-        /// `monitoring`. Separate several by commas.
+        /// `monitoring`, `list-search`. Separate several by commas.
         #[arg(long, value_delimiter = ',')]
         endpoints: Vec<String>,
         /// Allow only requests from these IP addresses and networks, such as `203.0.113.7,2001:db8::/32`.

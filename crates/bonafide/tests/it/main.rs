@@ -42,3 +42,4 @@ mod stored_configuration;
 mod upstreams;
 mod verify;
 mod webhooks;
+mod yente;

@@ -205,6 +205,7 @@ on_both!(a_key_may_do_only_what_it_is_restricted_to, |backend| {
         "verification",
         "applicants",
         "monitoring",
+        "list-search",
     ]
     .map(|group| ("endpoints", group));
     let from = |addresses| {

@@ -1,0 +1,73 @@
+//! The response shapes that several endpoints of yente's API share.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use service::yente::records::EntityRecord;
+use utoipa::ToSchema;
+
+/// A listed entity in FollowTheMoney's form.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Entity")]
+pub struct EntityBody {
+    /// The id in its list.
+    #[schema(example = "ofac-36")]
+    pub id: String,
+    /// The name to display.
+    pub caption: String,
+    /// The FollowTheMoney schema.
+    #[schema(example = "Person")]
+    pub schema: &'static str,
+    /// Values by FollowTheMoney property. `topics` states why the entity is listed.
+    pub properties: BTreeMap<String, Vec<String>>,
+    /// The sources of the entity.
+    #[schema(example = json!(["us_ofac_sdn"]))]
+    pub datasets: Vec<String>,
+    /// Always empty, because lists that are imported separately are not merged.
+    pub referents: Vec<String>,
+    /// Whether a topic of the entity is a risk in business.
+    pub target: bool,
+    /// Always null, because lists do not state it.
+    pub first_seen: Option<String>,
+    /// Always null, because lists do not state it.
+    pub last_seen: Option<String>,
+    /// Always null, because lists do not state it.
+    pub last_change: Option<String>,
+}
+
+impl From<EntityRecord> for EntityBody {
+    fn from(record: EntityRecord) -> Self {
+        EntityBody {
+            id: record.id,
+            caption: record.caption,
+            schema: record.schema.as_str(),
+            properties: record.properties,
+            datasets: record.datasets,
+            referents: Vec::new(),
+            target: record.is_target,
+            first_seen: None,
+            last_seen: None,
+            last_change: None,
+        }
+    }
+}
+
+/// A number of results.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct TotalBody {
+    /// The number.
+    pub value: usize,
+    /// Always `eq`: the number is exact.
+    #[schema(example = "eq")]
+    pub relation: &'static str,
+}
+
+impl TotalBody {
+    /// An exact number.
+    pub fn of(value: usize) -> TotalBody {
+        TotalBody {
+            value,
+            relation: "eq",
+        }
+    }
+}
