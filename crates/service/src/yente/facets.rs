@@ -80,12 +80,26 @@ pub struct FacetCounts {
     pub values: Vec<(String, usize)>,
 }
 
-/// Counts the values of entries. The facets have the order in which they are requested.
-pub fn count<'a>(entries: impl Iterator<Item = ListEntry<'a>>, facets: &[Facet]) -> Vec<FacetCounts> {
+/// Counts the results that have each value. A result is one entry, or the entries of several lists with one id. The
+/// facets have the order in which they are requested.
+pub fn count<'a, 'g>(results: impl Iterator<Item = &'g [ListEntry<'a>]>, facets: &[Facet]) -> Vec<FacetCounts>
+where
+    'a: 'g,
+{
     let mut counted: Vec<(Facet, Counts<'a>)> = facets.iter().map(|facet| (*facet, Counts::new())).collect();
-    for entry in entries {
+    let mut values: Vec<Cow<'a, str>> = Vec::new();
+    for entries in results {
         for (facet, counts) in &mut counted {
-            count_entry(entry, *facet, counts);
+            for entry in entries {
+                add_values(*entry, *facet, &mut values);
+            }
+            if entries.len() > 1 {
+                values.sort_unstable();
+                values.dedup();
+            }
+            for value in values.drain(..) {
+                *counts.entry(value).or_default() += 1;
+            }
         }
     }
     counted
@@ -94,14 +108,14 @@ pub fn count<'a>(entries: impl Iterator<Item = ListEntry<'a>>, facets: &[Facet])
         .collect()
 }
 
-fn count_entry<'a>(entry: ListEntry<'a>, facet: Facet, counts: &mut Counts<'a>) {
+fn add_values<'a>(entry: ListEntry<'a>, facet: Facet, values: &mut Vec<Cow<'a, str>>) {
     let stated: &'a [String] = match facet {
         Facet::Countries => entry.countries(),
         Facet::Topics => topics(entry),
         Facet::Datasets => shown(entry.datasets()),
         Facet::Schema => {
-            *counts.entry(entry.schema().as_str().into()).or_default() += 1;
-            &[]
+            values.push(entry.schema().as_str().into());
+            return;
         }
         Facet::Identifiers | Facet::Genders => {
             let names: &[&str] = if facet == Facet::Genders {
@@ -109,16 +123,13 @@ fn count_entry<'a>(entry: ListEntry<'a>, facet: Facet, counts: &mut Counts<'a>) 
             } else {
                 &IDENTIFIERS
             };
-            let properties = properties(entry);
-            for value in names.iter().filter_map(|name| properties.get(*name)).flatten() {
-                *counts.entry(value.clone().into()).or_default() += 1;
-            }
-            &[]
+            let mut properties = properties(entry);
+            let of_names = names.iter().filter_map(|name| properties.remove(*name));
+            values.extend(of_names.flatten().map(Cow::Owned));
+            return;
         }
     };
-    for value in stated {
-        *counts.entry(value.into()).or_default() += 1;
-    }
+    values.extend(stated.iter().map(|value| Cow::Borrowed(value.as_str())));
 }
 
 fn sorted(facet: Facet, counts: Counts<'_>) -> FacetCounts {
@@ -160,7 +171,8 @@ mod tests {
             ],
         };
         let screener = Screener::new([list]);
-        let counted = count(screener.entries(&[]), &Facet::ALL);
+        let entries: Vec<ListEntry<'_>> = screener.entries(&[]).collect();
+        let counted = count(entries.chunks(1), &Facet::ALL);
         let flat: Vec<(&str, Vec<(&str, usize)>)> = counted
             .iter()
             .map(|counts| {
@@ -182,5 +194,8 @@ mod tests {
                 ("genders", vec![("male", 3)]),
             ]
         );
+        let together = count(entries.chunks(3), &[Facet::Countries]);
+        let once = [("de".to_owned(), 1), ("ru".to_owned(), 1)];
+        assert_eq!(together[0].values, once, "entries with one id are one result");
     }
 }

@@ -261,7 +261,7 @@ fn text_results(searched: &Searched, search: &TextSearch) -> TextResults {
     TextResults {
         entities: page.filter_map(|group| EntityRecord::of(group)).collect(),
         total: groups.len(),
-        facets: facets::count(groups.iter().flatten().copied(), &search.facets),
+        facets: facets::count(groups.iter().map(Vec::as_slice), &search.facets),
     }
 }
 
@@ -314,11 +314,7 @@ async fn audited_scope(
             return Err(problem);
         }
     };
-    let is_source = |name: &str| {
-        let mut entries = lists.screener.entries(&lists.names);
-        entries.any(|entry| entry.datasets().iter().any(|dataset| dataset == name))
-    };
-    let scope = DatasetScope::of(dataset, &lists.names, is_source).ok_or_else(|| {
+    let scope = scope(app, &lists, dataset).await?.ok_or_else(|| {
         let text = "No such dataset: use default, or a name from the catalog (/v2/yente/catalog)";
         Problem::not_found(text)
     })?;
@@ -336,6 +332,26 @@ async fn audited_scope(
         filters,
         changed,
     })
+}
+
+/// The scope of a dataset's name. Only a name that is neither a list nor a collection is looked for in all entries.
+async fn scope(app: &Shared, lists: &MerchantLists, dataset: &str) -> Result<Option<DatasetScope>, Problem> {
+    let known = DatasetScope::of(dataset, &lists.names, |_| false);
+    if known.is_some() {
+        return Ok(known);
+    }
+    let (screener, names, name) = (
+        Arc::clone(&lists.screener),
+        lists.names.clone(),
+        dataset.to_owned(),
+    );
+    let is_source = move |name: &str| {
+        let mut entries = screener.entries(&names);
+        entries.any(|entry| entry.datasets().iter().any(|dataset| dataset == name))
+    };
+    app.cpu
+        .run(move |_| DatasetScope::of(&name, &[], is_source))
+        .await
 }
 
 /// The lists that were imported after a time. Lists do not state when an entry changed, so all entries of such a list
