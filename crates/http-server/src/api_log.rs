@@ -73,14 +73,17 @@ enum CallRetention {
     MaskedIfLabelled,
     /// The path, the masked request body, and the response body of a refused call.
     Masked,
-    /// Like [`Keeps::Masked`], but with the route's pattern instead of the path.
+    /// Like [`CallRetention::Masked`], but with the route's pattern instead of the path.
     MaskedWithoutPath,
+    /// The path only. The names of members and the texts of errors may be personal too.
+    Path,
 }
 
 fn retention_of(route: &str) -> CallRetention {
     match (Family::of(route), route) {
         (Family::GroupsAndFlows, _) | (_, "/v2/idv/document-requirements") => CallRetention::Whole,
         (Family::Monitoring, _) => CallRetention::MaskedIfLabelled,
+        (Family::Yente, _) => CallRetention::Path,
         (_, "/v2/reports/applicants/byExternalUserId/{externalUserId}") => CallRetention::MaskedWithoutPath,
         _ => CallRetention::Masked,
     }
@@ -104,7 +107,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         CallRetention::Whole | CallRetention::MaskedIfLabelled => {
             request.uri().path_and_query().map(|address| address.to_string())
         }
-        CallRetention::Masked => Some(request.uri().path().to_owned()),
+        CallRetention::Masked | CallRetention::Path => Some(request.uri().path().to_owned()),
         CallRetention::MaskedWithoutPath => None,
     };
     let address = address
@@ -137,6 +140,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     let refused = response.status().as_u16() >= 400;
     let answer = match keeps {
         CallRetention::Masked | CallRetention::MaskedWithoutPath if !refused => None,
+        CallRetention::Path => None,
         _ => retained_response_body(&mut response, keeps).await,
     };
     let exchange = Exchange {
@@ -186,6 +190,7 @@ async fn retained_response_body(response: &mut Response, keeps: CallRetention) -
         CallRetention::Whole | CallRetention::Masked | CallRetention::MaskedWithoutPath => {
             mask_if_secret(&whole, bytes)
         }
+        CallRetention::Path => None,
     };
     *response.body_mut() = Body::from(whole);
     kept.filter(|kept| kept.bytes > 0)
@@ -250,6 +255,7 @@ impl BodyPrefix {
     fn kept(&self, keeps: CallRetention) -> Option<KeptBody> {
         match keeps {
             _ if self.bytes == 0 => None,
+            CallRetention::Path => None,
             CallRetention::Whole => mask_if_secret(&self.beginning, self.bytes),
             CallRetention::MaskedIfLabelled => mask_if_labelled(&self.beginning, self.bytes),
             CallRetention::Masked | CallRetention::MaskedWithoutPath => as_masked(&self.beginning),
@@ -309,6 +315,7 @@ mod tests {
             ),
             ("/v2/idv/document-requirements", CallRetention::Whole),
             ("/v2/idv/verify", CallRetention::Masked),
+            ("/v2/yente/match/{dataset}", CallRetention::Path),
             ("/v2/sdk/session/web-sdk-link", CallRetention::Masked),
             (
                 "/v2/sdk/session/verification-result/{sessionId}",

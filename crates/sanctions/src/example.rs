@@ -11,6 +11,8 @@ use crate::import::take_property;
 const MAX_LEN: usize = 1000;
 /// Maximum number of values that the search uses.
 const MAX_VALUES: usize = 200;
+/// Maximum number of names, which cost most of a search.
+const MAX_NAMES: usize = 50;
 /// Given and family names that are combined with each other, if no full name is sent.
 const MAX_NAME_PARTS: usize = 5;
 
@@ -42,6 +44,9 @@ pub enum ExampleError {
     /// The query has too many values.
     #[error("properties - has more than {MAX_VALUES} values to search; split the query")]
     TooMany,
+    /// The query has too many names.
+    #[error("properties - has more than {MAX_NAMES} names; send the most frequent ones")]
+    TooManyNames,
     /// The query has nothing to search for.
     #[error(
         "properties - has nothing to search; send a name, a number such as registrationNumber, or publicKey"
@@ -78,12 +83,14 @@ impl Example {
             }
         }
         combine_names(&mut entity, &used);
-        let names = [
-            &entity.names,
-            &entity.aliases,
-            &entity.weak_aliases,
-            &entity.wallets,
-        ];
+        // A weak alias of a listed entity matches only an equal name. That of a query is a name like any other.
+        for alias in std::mem::take(&mut entity.weak_aliases) {
+            push_unique(&mut entity.aliases, &alias);
+        }
+        if entity.names.len() + entity.aliases.len() > MAX_NAMES {
+            return Err(ExampleError::TooManyNames);
+        }
+        let names = [&entity.names, &entity.aliases, &entity.wallets];
         let is_searchable = |text: &str| text.chars().any(char::is_alphanumeric);
         let mut numbers = entity
             .identifiers
@@ -135,9 +142,24 @@ fn texts(name: &str, values: &Value) -> Result<Vec<String>, ExampleError> {
 fn used_value(name: &str, value: &str) -> Option<String> {
     let mut taken = Entity::default();
     take_property(&mut taken, name, value);
-    if taken == Entity::default() {
+    let searched = Entity {
+        names: std::mem::take(&mut taken.names),
+        aliases: std::mem::take(&mut taken.aliases),
+        weak_aliases: std::mem::take(&mut taken.weak_aliases),
+        given_names: std::mem::take(&mut taken.given_names),
+        family_names: std::mem::take(&mut taken.family_names),
+        birth_dates: std::mem::take(&mut taken.birth_dates),
+        countries: std::mem::take(&mut taken.countries),
+        nationalities: std::mem::take(&mut taken.nationalities),
+        identifiers: std::mem::take(&mut taken.identifiers),
+        wallets: std::mem::take(&mut taken.wallets),
+        gender: taken.gender,
+        ..Entity::default()
+    };
+    if searched == Entity::default() {
         return None;
     }
+    let taken = searched;
     let country = taken.countries.first().or(taken.nationalities.first());
     let date = taken.birth_dates.first().map(ToString::to_string);
     Some(
@@ -154,10 +176,10 @@ fn combine_names(entity: &mut Entity, used: &Properties) {
         return;
     }
     let values = |name: &str| used.get(name).map(Vec::as_slice).unwrap_or_default();
+    // Several values of a property are alternative spellings, so one of each is part of a name.
     let middle: Vec<&str> = ["secondName", "middleName", "fatherName"]
         .into_iter()
-        .flat_map(|name| values(name).iter().map(String::as_str))
-        .take(MAX_NAME_PARTS)
+        .filter_map(|name| values(name).first().map(String::as_str))
         .collect();
     let or_nothing = |values: &[String]| -> Vec<String> {
         match values {
@@ -187,6 +209,30 @@ mod tests {
             panic!("an object")
         };
         Example::read(schema, &properties)
+    }
+
+    #[test]
+    fn a_weak_alias_of_a_query_is_a_name() {
+        let example = read("Person", json!({"weakAlias": ["Valdemar Putrov"]})).unwrap();
+        assert_eq!(example.entity.aliases, ["Valdemar Putrov"]);
+        assert!(example.entity.weak_aliases.is_empty());
+    }
+
+    #[test]
+    fn what_no_search_uses_refuses_nothing() {
+        let notes = "x".repeat(5_000);
+        let topics = vec!["sanction"; 300];
+        let example = read(
+            "Person",
+            json!({"name": "Ann Lee", "notes": notes, "topics": topics}),
+        )
+        .unwrap();
+        assert_eq!(example.properties.keys().collect::<Vec<_>>(), ["name"]);
+        let names: Vec<String> = (0..51).map(|number| format!("Ann Lee {number}")).collect();
+        assert_eq!(
+            read("Person", json!({"name": names})),
+            Err(ExampleError::TooManyNames)
+        );
     }
 
     #[test]

@@ -7,6 +7,9 @@ use service::problem::Problem;
 /// The most queries of one request, as in yente.
 pub const MAX_QUERIES: usize = 100;
 
+/// The most faults that one error reports.
+const MAX_FAULTS: usize = 100;
+
 /// The members of `config` that yente's algorithms take. They change nothing here.
 const CONFIG: [&str; 6] = [
     "nm_name_property",
@@ -72,6 +75,7 @@ pub fn read(body: &Map<String, Value>) -> Result<Vec<MatchQuery>, Problem> {
         .filter_map(|(name, query)| parts(name, query, &mut faults))
         .collect();
     if !faults.is_empty() {
+        faults.truncate(MAX_FAULTS);
         return Err(Problem::validation(faults));
     }
     let config = body.get("config").and_then(Value::as_object);

@@ -24,8 +24,8 @@ const MAX_PAGE: usize = 500;
 const MAX_OFFSET: usize = 9_499;
 /// The results of a page without `limit`.
 const DEFAULT_PAGE: usize = 10;
-/// The longest text, in bytes.
-const MAX_TEXT: usize = 1_000;
+/// The longest text, in characters.
+const MAX_TEXT: usize = 250;
 
 /// A value of a facet.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
@@ -153,12 +153,19 @@ fn read(parameters: &mut Parameters) -> TextSearch {
             true => vec![Facet::Countries, Facet::Topics, Facet::Datasets],
             false => facets,
         },
-        sort: parameters
-            .list("sort")
-            .iter()
-            .filter_map(|sort| sort_key(sort))
-            .collect(),
+        sort: sort_keys(&parameters.list("sort")),
     }
+}
+
+/// The fields that results are sorted by. The first mention of a field counts.
+fn sort_keys(sent: &[String]) -> Vec<(SortKey, bool)> {
+    let mut keys: Vec<(SortKey, bool)> = Vec::new();
+    for (field, falls) in sent.iter().filter_map(|sort| sort_key(sort)) {
+        if !keys.iter().any(|(known, _)| *known == field) {
+            keys.push((field, falls));
+        }
+    }
+    keys
 }
 
 /// A field and whether the order falls. Fields that lists do not state change no order.
@@ -210,8 +217,8 @@ pub async fn search(
     let request = read(&mut parameters);
     let filters = parameters.search_filters()?;
     parameters.finish()?;
-    if request.text.len() > MAX_TEXT {
-        let fault = format!("query.q - is longer than {MAX_TEXT} bytes; shorten it");
+    if request.text.chars().count() > MAX_TEXT {
+        let fault = format!("query.q - is longer than {MAX_TEXT} characters; shorten it");
         return Err(Problem::validation(vec![fault]).into());
     }
     let (limit, offset) = (request.limit, request.offset);

@@ -32,6 +32,11 @@ impl<'a> ListEntry<'a> {
         &self.0.datasets
     }
 
+    /// Whether the entry is in one of these lists itself.
+    pub fn is_of(self, lists: &[String]) -> bool {
+        self.0.datasets.last().is_some_and(|list| lists.contains(list))
+    }
+
     /// Why the entity is listed; empty for lists of sanctions, which state no topics.
     pub fn topics(self) -> &'a [String] {
         &self.0.topics
@@ -77,12 +82,10 @@ impl<'a> EntitySearch<'a> {
 }
 
 impl Screener {
-    /// Every entry of these lists, or of all lists if none is named.
+    /// Every entry of these lists. An entry that another list has from one of them as its source does not count.
     pub fn entries<'a>(&'a self, lists: &'a [String]) -> impl Iterator<Item = ListEntry<'a>> {
-        let listed = self.listed.iter();
-        listed
-            .filter(|listed| lists.is_empty() || lists.iter().any(|list| listed.datasets.contains(list)))
-            .map(ListEntry)
+        let entries = self.listed.iter().map(ListEntry);
+        entries.filter(|entry| entry.is_of(lists))
     }
 
     /// Searches all names, dates, countries, numbers and wallets of an entity. The limit of the options does not count.

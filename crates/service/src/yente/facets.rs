@@ -171,7 +171,8 @@ mod tests {
             ],
         };
         let screener = Screener::new([list]);
-        let entries: Vec<ListEntry<'_>> = screener.entries(&[]).collect();
+        let lists = texts(&["invented"]);
+        let entries: Vec<ListEntry<'_>> = screener.entries(&lists).collect();
         let counted = count(entries.chunks(1), &Facet::ALL);
         let flat: Vec<(&str, Vec<(&str, usize)>)> = counted
             .iter()

@@ -135,7 +135,8 @@ mod tests {
             entities: vec![entity],
         };
         let screener = Screener::new([list]);
-        let entry = screener.entries(&[]).next().expect("an entry");
+        let lists = texts(&["collection"]);
+        let entry = screener.entries(&lists).next().expect("an entry");
         filters.keep(entry, scope, changed)
     }
 

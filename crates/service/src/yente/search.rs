@@ -108,7 +108,7 @@ struct Searched {
 
 impl Searched {
     fn keeps(&self, entry: ListEntry<'_>) -> bool {
-        self.filters.keep(entry, &self.scope, self.changed.as_deref())
+        entry.is_of(&self.lists.names) && self.filters.keep(entry, &self.scope, self.changed.as_deref())
     }
 
     fn options(&self, threshold: f64) -> ScreenOptions {
@@ -134,17 +134,22 @@ pub async fn match_examples(
 ) -> Result<Vec<Matches>, Problem> {
     let searched = Arc::new(audited_scope(app, caller, dataset, filters).await?);
     let mut answers = Vec::with_capacity(examples.len());
+    let mut failed = None;
     for example in examples {
         let searched = Arc::clone(&searched);
-        answers.push(
-            app.cpu
-                .run(move |_| match_one(&searched, options, &example))
-                .await?,
-        );
+        let answer = app.cpu.run(move |_| match_one(&searched, options, &example));
+        match answer.await {
+            Ok(answer) => answers.push(answer),
+            Err(problem) => {
+                failed = Some(problem);
+                break;
+            }
+        }
     }
-    let hits = answers.iter().map(|answer| answer.total).sum();
+    // Searches whose results were not delivered took place too.
+    let hits = answers.iter().map(|answer: &Matches| answer.total).sum();
     write_audit_row(app, caller, &searched.lists, answers.len(), hits).await?;
-    Ok(answers)
+    failed.map_or(Ok(answers), Err)
 }
 
 fn match_one(searched: &Searched, options: MatchOptions, example: &Example) -> Matches {
@@ -319,10 +324,14 @@ async fn audited_scope(
         Problem::not_found(text)
     })?;
     let changed = match &filters.changed_since {
-        Some(since) => Some(changed_lists(
-            insight::lists(app, caller.scope.sandbox).await?,
-            since,
-        )),
+        Some(since) => {
+            let known = insight::lists(app, caller.scope.sandbox).await?;
+            let is_known = |name: &&String| known.iter().any(|list| list.list == **name);
+            if let Some(name) = lists.names.iter().find(|name| !is_known(name)) {
+                return Err(unavailable(format!("the list {name} was replaced meanwhile")));
+            }
+            Some(changed_lists(known, since))
+        }
         None => None,
     };
     Ok(Searched {

@@ -65,8 +65,9 @@ on_both!(keys_are_sent_as_clients_of_yente_send_them, |backend| {
 
 on_both!(only_the_lists_of_the_account_are_searched, |backend| {
     let (server, merchant) = start(backend).await;
+    // A source of the second list is called like the first list.
     let other = json!({
-        "id": "x-1", "schema": "Person", "datasets": ["x"],
+        "id": "x-1", "schema": "Person", "datasets": ["x", "collection"],
         "properties": {"name": ["Quillon Vantongeren"], "topics": ["sanction"]},
     });
     // The same entity in a second list is one result.
