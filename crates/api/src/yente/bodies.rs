@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 /// A listed entity in FollowTheMoney's form.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Entity")]
-pub struct EntityBody {
+pub struct ListedEntityBody {
     /// The id in its list.
     #[schema(example = "ofac-36")]
     pub id: String,
@@ -35,9 +35,9 @@ pub struct EntityBody {
     pub last_change: Option<String>,
 }
 
-impl From<EntityRecord> for EntityBody {
+impl From<EntityRecord> for ListedEntityBody {
     fn from(record: EntityRecord) -> Self {
-        EntityBody {
+        ListedEntityBody {
             id: record.id,
             caption: record.caption,
             schema: record.schema.as_str(),

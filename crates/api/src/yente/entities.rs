@@ -10,7 +10,7 @@ use service::Shared;
 use service::problem::Problem;
 use service::yente::search;
 
-use super::bodies::EntityBody;
+use super::bodies::ListedEntityBody;
 use super::parameters::Parameters;
 
 /// Get a listed entity.
@@ -18,13 +18,13 @@ use super::parameters::Parameters;
     security(("basic" = [])),
     params(("entity_id" = String, Path, description = "The entity's id", example = "ofac-36"),
         ("nested" = Option<bool>, Query, description = "Accepted, without effect: entities have no adjacent entities here")),
-    responses((status = 200, description = "The entity", body = EntityBody), YenteErrors))]
+    responses((status = 200, description = "The entity", body = ListedEntityBody), YenteErrors))]
 pub async fn entity(
     State(app): State<Shared>,
     Authenticated(caller): Authenticated,
     PathText(id): PathText,
     RawQuery(raw): RawQuery,
-) -> Result<Json<EntityBody>, Rejection> {
+) -> Result<Json<ListedEntityBody>, Rejection> {
     let mut parameters = Parameters::read(raw.as_deref())?;
     parameters.boolean("nested");
     parameters.finish()?;

@@ -19,7 +19,7 @@ use service::yente::search::{self, MatchHit, MatchOptions, Matches};
 use utoipa::{IntoResponses, ToSchema};
 
 use super::algorithms::{self, FeatureDocBody};
-use super::bodies::{EntityBody, TotalBody};
+use super::bodies::{ListedEntityBody, TotalBody};
 use super::parameters::Parameters;
 use super::queries::{self, MatchQuery};
 
@@ -55,6 +55,7 @@ pub struct ExampleBody {
 #[allow(dead_code, reason = "read by the derive only; `queries` reads the body")]
 pub struct MatchRequest {
     /// One to 100 queries by a name of your choice.
+    #[schema(schema_with = queries_schema)]
     queries: BTreeMap<String, ExampleBody>,
     /// Accepted, without effect.
     #[schema(value_type = Option<BTreeMap<String, f64>>)]
@@ -62,6 +63,15 @@ pub struct MatchRequest {
     /// Accepted, without effect. Names that no algorithm of yente takes are refused.
     #[schema(value_type = Option<Object>)]
     config: Option<Value>,
+}
+
+fn queries_schema() -> utoipa::openapi::schema::Object {
+    utoipa::openapi::ObjectBuilder::new()
+        .description(Some("One to 100 queries by a name of your choice."))
+        .additional_properties(Some(<ExampleBody as utoipa::PartialSchema>::schema()))
+        .min_properties(Some(1))
+        .max_properties(Some(queries::MAX_QUERIES))
+        .build()
 }
 
 /// A part of a score.
@@ -84,7 +94,7 @@ pub struct FeatureResultBody {
 pub struct ScoredEntityBody {
     /// The listed entity.
     #[serde(flatten)]
-    pub entity: EntityBody,
+    pub entity: ListedEntityBody,
     /// The score, 0–1.
     #[schema(minimum = 0, maximum = 1)]
     pub score: f64,

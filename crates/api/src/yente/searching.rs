@@ -15,7 +15,7 @@ use service::yente::facets::{Facet, FacetCounts};
 use service::yente::search::{self, SortKey, TextSearch};
 use utoipa::ToSchema;
 
-use super::bodies::{EntityBody, TotalBody};
+use super::bodies::{ListedEntityBody, TotalBody};
 use super::parameters::Parameters;
 
 /// The most results of a page.
@@ -60,7 +60,7 @@ pub struct SearchBody {
     /// The number of all results.
     pub total: TotalBody,
     /// The results of this page, best first.
-    pub results: Vec<EntityBody>,
+    pub results: Vec<ListedEntityBody>,
     /// The requested facets by name, counted over all results.
     pub facets: BTreeMap<&'static str, FacetBody>,
 }
@@ -204,7 +204,6 @@ fn sort_key(sort: &str) -> Option<(SortKey, bool)> {
         ("target" = Option<bool>, Query, description = "Only entities that are, or are not, a risk"),
         ("fuzzy" = Option<bool>, Query, description = "Accepted, without effect: every search allows other spellings"),
         ("simple" = Option<bool>, Query, description = "Accepted, without effect: every text is plain"),
-        ("facets" = Option<Vec<String>>, Query, description = "The facets to count: `countries`, `topics`, `datasets` (the default), `schema`, `identifiers`, `genders`"),
         ("filter_op" = Option<String>, Query, description = "Whether one value of a filter suffices (`OR`, the default) or all are needed", pattern = "^(AND|OR)$")),
     responses((status = 200, description = "The results", body = SearchBody), YenteErrors))]
 pub async fn search(
@@ -227,7 +226,7 @@ pub async fn search(
         limit,
         offset,
         total: TotalBody::of(found.total),
-        results: found.entities.into_iter().map(EntityBody::from).collect(),
+        results: found.entities.into_iter().map(ListedEntityBody::from).collect(),
         facets: found.facets.into_iter().map(facet).collect(),
     }))
 }
