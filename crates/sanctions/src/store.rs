@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-pub use self::versions::RollbackError;
+pub use self::versions::{InstallError, RollbackError};
 use crate::entity::Entity;
 use crate::freshness::{Clock, ClockBehind, ListDates, MaxAge, Stale};
 use crate::import::{self, Diff, Guards, ImportError, ImportRefusal, ImportReport, List, ListFormat, Source};
@@ -342,20 +342,25 @@ impl ListStore {
             file.into_inner()
                 .map_err(std::io::IntoInnerError::into_error)?
                 .sync_all()?;
-            if let Ok((replaced, _)) = read_header(&path)
-                && replaced.sha256 != *digest
-            {
-                // Without it a comparison searches the whole list. That is no reason to refuse a newer version.
-                let _ = self.kept.keep(&path, &safe_name(&list.name), &replaced.sha256);
-            }
-            fs::rename(&beside, &path)?;
-            // The rename itself must survive a crash.
-            File::open(&self.folder)?.sync_all()
+            self.replace(&path, &beside, &safe_name(&list.name), digest)
         })();
         if written.is_err() {
             let _ = fs::remove_file(&beside);
         }
         Ok(written?)
+    }
+
+    /// Renames a written file to a list's path. A replaced file with another content is kept.
+    fn replace(&self, path: &Path, beside: &Path, list: &str, digest: &str) -> std::io::Result<()> {
+        if let Ok((replaced, _)) = read_header(path)
+            && replaced.sha256 != digest
+        {
+            // Without it a comparison searches the whole list. That is no reason to refuse a newer version.
+            let _ = self.kept.keep(path, list, &replaced.sha256);
+        }
+        fs::rename(beside, path)?;
+        // The rename itself must survive a crash.
+        File::open(&self.folder)?.sync_all()
     }
 
     /// Removes a list, its earlier versions and its report permanently. Returns whether the list or the report existed.

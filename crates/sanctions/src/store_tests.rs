@@ -458,3 +458,52 @@ fn a_confirmation_renews_the_import_of_the_same_content_only() {
     store.activate(&demo_of("2026-10-01")).unwrap();
     assert_eq!(store.status().unwrap()[0].import_age_seconds, 0);
 }
+
+#[test]
+fn a_copy_of_another_node_is_checked_before_it_is_used() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (store, importer) = (open(folder.path()), open(other.path()));
+    let report = importer
+        .import(published("2026-11-01"), None, &Guards::default())
+        .unwrap();
+    let copy = || importer.open_file("invented", &report.digest).unwrap().unwrap();
+    let content = |version: &str, digest: &str| ListContent {
+        version: version.into(),
+        digest: digest.into(),
+    };
+    for (list, digest) in [("other", report.digest.as_str()), ("invented", "00")] {
+        let refused = store
+            .install(list, &content("2026-11-01", digest), copy())
+            .unwrap_err();
+        assert!(matches!(refused, InstallError::Other), "{refused}");
+    }
+    // The same entities under a newer date are the newer version.
+    store
+        .install("invented", &content("2026-11-05", &report.digest), copy())
+        .unwrap();
+    let status = &store.status().unwrap()[0];
+    assert_eq!(
+        (status.version.as_str(), &status.digest),
+        ("2026-11-05", &report.digest)
+    );
+    assert!(store.load().is_ok());
+    let path = importer.path("invented");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("Person of", "Persona of")).unwrap();
+    let refused = store
+        .install("invented", &content("2026-11-01", &report.digest), copy())
+        .unwrap_err();
+    assert!(matches!(refused, InstallError::Damaged), "{refused}");
+    assert_eq!(store.status().unwrap()[0].version, "2026-11-05");
+    let left = fs::read_dir(folder.path()).unwrap().count();
+    assert!(left <= 2, "the refused copies left files");
+    // A replaced version is kept.
+    let next = importer
+        .import(published("2026-11-06"), None, &Guards::default())
+        .unwrap();
+    let file = importer.open_file("invented", &next.digest).unwrap().unwrap();
+    store
+        .install("invented", &content("2026-11-06", &next.digest), file)
+        .unwrap();
+    assert!(store.open_kept("invented", &report.digest).unwrap().is_some());
+}

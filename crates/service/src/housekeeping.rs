@@ -8,6 +8,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::background::Job;
+use super::list_copies;
 use super::{App, Shared, api_log, erasure, key_renewal, reindex, retention};
 
 /// How often metrics are compacted.
@@ -104,7 +105,7 @@ async fn orphans(app: &App) {
         let swept = sweep_orphans(app).await.map(|objects| objects as u64);
         match &swept {
             Ok(0) => {}
-            Ok(objects) => tracing::info!(objects, "objects that no attempt refers to were deleted"),
+            Ok(objects) => tracing::info!(objects, "objects that are no longer used were deleted"),
             Err(error) => tracing::warn!(%error, "orphaned objects could not be deleted"),
         }
         app.background.record_run(Job::Orphans, &swept);
@@ -112,8 +113,8 @@ async fn orphans(app: &App) {
     }
 }
 
-/// Deletes the objects of attempts that were never recorded (because their node died) or are gone, and
-/// returns how many. The database may be an older copy used with the live objects. So objects of accounts
+/// Deletes the objects of attempts that were never recorded (because their node died) or are gone, and copies of lists
+/// that are no longer used, and returns how many. The database may be an older copy used with the live objects. So objects of accounts
 /// that it does not know stay, and so do objects newer than its newest attempt.
 async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
     // The installation's time, because this machine's clock may be wrong.
@@ -131,6 +132,7 @@ async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
             swept += app.objects.delete_attempt(scope, attempt_id).await?;
         }
     }
+    swept += list_copies::sweep(&app.db, &app.objects).await?;
     Ok(swept)
 }
 

@@ -39,6 +39,7 @@ pub mod key_renewal;
 pub mod key_restrictions;
 pub mod keys;
 pub mod labels;
+pub mod list_copies;
 pub mod list_import;
 pub mod list_schedule;
 pub mod list_set;

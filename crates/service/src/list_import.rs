@@ -1,4 +1,5 @@
-//! Imports a list's files into this node's folder under the guards, and publishes it for the installation. The command
+//! Imports a list's files into this node's folder under the guards, copies it to the object store, and publishes it for
+//! the installation. The command
 //! line and the schedule of updates use the same steps. Whoever calls holds the folder's lock.
 //!
 //! Where two people are required, a larger shrinkage than the guards allow is only proposed.
@@ -9,10 +10,10 @@ use std::sync::Arc;
 use list_sources::download::Download;
 use sanctions::import::{ImportError, ImportRefusal};
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
-use store::Db;
+use store::{Db, Objects};
 
 use super::installation_acts::{self, InstallationAct, Shrinkage};
-use super::list_set;
+use super::{list_copies, list_set};
 use crate::problem::Problem;
 
 /// The files of one list.
@@ -101,20 +102,25 @@ pub struct ImportOptions<'a> {
 /// # Errors
 /// Why it did not become active.
 pub async fn import_list(
-    db: &Db,
+    (db, objects): (&Db, &Objects),
     store: &ListStore,
     files: ListFiles,
     guards: &Guards,
     options: ImportOptions<'_>,
 ) -> Result<ImportReport, ListImportError> {
     let report = import_guarded(db, store, &Arc::new(files), guards, options.max_shrink).await?;
+    let not_published = |why: String| ListImportError::NotPublished {
+        list: report.list.clone(),
+        why,
+    };
+    // Other nodes get the list from there once the database names it.
+    list_copies::store_copy(objects, store, &report.list, &report.digest)
+        .await
+        .map_err(|error| not_published(error.to_string()))?;
     let list = (report.list.as_str(), report.format);
     list_set::publish(db, store, list, options.actor, options.always_recorded)
         .await
-        .map_err(|error| ListImportError::NotPublished {
-            list: report.list.clone(),
-            why: error.to_string(),
-        })?;
+        .map_err(|error| not_published(error.to_string()))?;
     Ok(report)
 }
 

@@ -44,7 +44,12 @@ pub async fn run(app: Shared) {
 pub async fn sweep(app: &Shared) -> anyhow::Result<u64> {
     let config = &app.config;
     let period = Duration::from_hours(config.update_lists_hours);
-    let updater = ListUpdater::new(app.db.clone(), &config.data, &config.list_sources, ACTOR)?;
+    let updater = ListUpdater::new(
+        (app.db.clone(), app.objects.clone()),
+        &config.data,
+        &config.list_sources,
+        ACTOR,
+    )?;
     let mut updated = 0;
     let mut first_failure = None;
     for list in config

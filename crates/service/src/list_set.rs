@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use sanctions::{ListFormat, ListStatus, ListStore};
+use sanctions::{ListFormat, ListStatus, ListStore, StoreError};
 use serde_json::json;
 use store::list_sets::{self, ListSet, ListVersion};
 use store::{Db, Error, Tx, audit, list_updates, operator_audit};
@@ -29,10 +29,20 @@ fn version_of(list: &ListStatus, format: Option<ListFormat>) -> Result<ListVersi
     })
 }
 
+/// Works in the folder of lists on a thread for blocking work. A folder that hangs must not stop the server.
+pub(crate) async fn in_folder<T: Send + 'static>(
+    store: &ListStore,
+    work: impl FnOnce(&ListStore) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let store = store.clone();
+    let worked = tokio::task::spawn_blocking(move || work(&store));
+    worked.await.map_err(std::io::Error::other)?
+}
+
 /// The versions of the folder's lists, by name.
-fn of_folder(store: &ListStore) -> anyhow::Result<BTreeMap<String, ListVersion>> {
-    let lists = store.status()?;
-    let reports = store.last_imports()?;
+async fn of_folder(store: &ListStore) -> anyhow::Result<BTreeMap<String, ListVersion>> {
+    let read = in_folder(store, |store| Ok((store.status()?, store.last_imports()?)));
+    let (lists, reports) = read.await?;
     let format = |name: &str| {
         let last = reports.iter().find(|last| last.list == name);
         last.and_then(|last| last.format)
@@ -70,7 +80,7 @@ pub fn missing_list(set: &ListSet, folder: &[ListStatus]) -> Option<String> {
 /// Records the folder's lists as the installation's set if none was ever recorded: at the first start after
 /// an upgrade.
 pub async fn adopt(db: &Db, store: &ListStore) -> anyhow::Result<()> {
-    let folder = of_folder(store)?;
+    let folder = of_folder(store).await?;
     if folder.is_empty() || list_sets::current(&mut db.read().await?).await?.is_some() {
         return Ok(());
     }
@@ -95,7 +105,7 @@ pub async fn publish(
     actor: &str,
     always: bool,
 ) -> anyhow::Result<()> {
-    let folder = of_folder(store)?;
+    let folder = of_folder(store).await?;
     let mut list = folder
         .get(name)
         .cloned()
@@ -127,7 +137,7 @@ pub async fn publish(
 /// Makes the folder's content of a list, which was in use before, the one in use again. An update does not bring back
 /// the content that it replaces; an import does.
 pub async fn roll_back(db: &Db, store: &ListStore, name: &str, actor: &str) -> anyhow::Result<()> {
-    let folder = of_folder(store)?;
+    let folder = of_folder(store).await?;
     let found = folder.get(name).cloned();
     let mut list = found.ok_or_else(|| anyhow::anyhow!("the list {name} is not in this node's folder"))?;
     Ok(store::transaction!(db, |tx| -> Result<(), Error> {

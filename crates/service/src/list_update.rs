@@ -3,6 +3,7 @@
 //!
 //! Which lists are updated when is decided by the command line and by [`list_schedule`](super::list_schedule).
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use list_sources::download::{Download, Downloader, Fetched, Limits, Progress, Validators};
@@ -12,15 +13,15 @@ use list_sources::sources::{ListSource, ListSourceConfig, ListSources};
 use node::config::DataConfig;
 use node::lists::PastWallets;
 use sanctions::import::ListFormat;
-use sanctions::store::FolderLock;
 use sanctions::{Guards, ImportReport, ListStore, StoreError};
 use sha2::{Digest as _, Sha256};
-use store::Db;
 use store::list_sets;
 use store::list_updates::{self, ListUpdate, Offered};
+use store::{Db, Objects};
 
 use super::list_import::{ImportOptions, ListFiles, ListImportError, import_list};
-use super::list_set;
+use super::list_set::{self, in_folder};
+use super::operations::COMMAND_LINE;
 
 /// The longest error that is recorded, in characters.
 const LONGEST_ERROR: usize = 600;
@@ -87,6 +88,7 @@ impl UpdateError {
 /// Updates lists of one installation through this node's folder.
 pub struct ListUpdater {
     db: Db,
+    objects: Objects,
     data: DataConfig,
     store: ListStore,
     sources: ListSources,
@@ -100,7 +102,7 @@ impl ListUpdater {
     /// # Errors
     /// When a setting or the folder of lists cannot be used.
     pub fn new(
-        db: Db,
+        (db, objects): (Db, Objects),
         data: &DataConfig,
         config: &ListSourceConfig,
         actor: &str,
@@ -109,6 +111,7 @@ impl ListUpdater {
         let downloader = Downloader::new(config, Limits::default())?;
         Ok(ListUpdater {
             db,
+            objects,
             store: data.list_store()?,
             data: data.clone(),
             sources,
@@ -135,7 +138,7 @@ impl ListUpdater {
         let names = set.map(|set| set.lists).unwrap_or_default().into_keys();
         let mut known = Vec::new();
         for name in names {
-            match self.source(&name) {
+            match self.source(&name).await {
                 Ok(_) => known.push(name),
                 Err(UpdateError::Fetch(_)) => {}
                 Err(error) => return Err(error),
@@ -144,8 +147,8 @@ impl ListUpdater {
         Ok(known)
     }
 
-    fn source(&self, list: &str) -> Result<ListSource, UpdateError> {
-        let imports = self.store.last_imports()?;
+    async fn source(&self, list: &str) -> Result<ListSource, UpdateError> {
+        let imports = in_folder(&self.store, ListStore::last_imports).await?;
         let last = imports.iter().find(|import| import.list == list);
         let is_open_sanctions = last.and_then(|import| import.format).is_some_and(|format| {
             matches!(
@@ -173,9 +176,8 @@ impl ListUpdater {
             Ok(Updated::Imported(_)) => "imported",
             Err(_) => "failed",
         };
-        // A name that no publisher has is a mistake of the caller.
         if let Err(error) = &updated
-            && !matches!(error, UpdateError::Fetch(FetchError::NoSource { .. }))
+            && self.is_recorded(list).await?
         {
             let text: String = error.to_string().chars().take(LONGEST_ERROR).collect();
             store::transaction!(self.db, |tx| -> Result<(), store::Error> {
@@ -187,6 +189,14 @@ impl ListUpdater {
         updated
     }
 
+    /// Whether a failure needs attention later: the list is in use, or the servers update it. A person at the command
+    /// line has seen the failure of another list.
+    async fn is_recorded(&self, list: &str) -> Result<bool, UpdateError> {
+        let set = list_sets::current(&mut self.db.read().await?).await?;
+        let is_used = set.is_some_and(|set| set.lists.contains_key(list));
+        Ok(is_used || self.actor != COMMAND_LINE)
+    }
+
     async fn try_update(
         &self,
         list: &str,
@@ -194,7 +204,7 @@ impl ListUpdater {
         max_shrink: Option<u8>,
         progress: &(dyn Fn(Stage) + Sync),
     ) -> Result<Updated, UpdateError> {
-        let source = self.source(list)?;
+        let source = self.source(list).await?;
         let files = match from {
             UpdateFrom::Folder(folder) => ListFiles::Paths(vec![newest_file(&source, folder)?]),
             UpdateFrom::Publisher => {
@@ -238,12 +248,12 @@ impl ListUpdater {
             return Ok(None);
         };
         let set = list_sets::current(&mut conn).await?;
+        drop(conn);
         let in_use = set.and_then(|set| set.lists.get(list).map(|list| list.digest));
         let is_used = in_use == Some(offered.digest) && address_digest(source) == offered.address_digest;
         let digest = hex::encode(offered.digest);
-        let is_here = self
-            .store
-            .status()?
+        let status = in_folder(&self.store, ListStore::status).await?;
+        let is_here = status
             .iter()
             .any(|here| here.list == list && here.digest == digest);
         Ok(Some(offered).filter(|_| is_used && is_here))
@@ -266,22 +276,23 @@ impl ListUpdater {
             },
             None => known,
         };
-        let _lock = self.lock().await?;
-        let digest = hex::encode(offered.digest);
+        let _lock = in_folder(&self.store, ListStore::lock).await?;
+        let (name, digest) = (list.to_owned(), hex::encode(offered.digest));
         let now = jiff::Timestamp::now().as_millisecond();
-        if !self.store.confirm(list, &digest, now)? {
-            return Err(UpdateError::Internal(format!(
-                "{list} was replaced during its update: update it again"
-            )));
-        }
-        let imports = self.store.count_unchanged(list);
+        let confirmed = in_folder(&self.store, move |store| {
+            let is_here = store.confirm(&name, &digest, now)?;
+            let imports = is_here.then(|| store.count_unchanged(&name));
+            let status = store.status()?.into_iter().find(|here| here.list == name);
+            Ok(imports.zip(status))
+        });
+        let (imports, here) = confirmed.await?.ok_or_else(|| {
+            UpdateError::Internal(format!("{list} was replaced during its update: update it again"))
+        })?;
         store::transaction!(self.db, |tx| -> Result<(), store::Error> {
             list_updates::record_confirmation(tx, list, &offered.digest).await?;
             list_updates::record_success(tx, list, Some(&offered)).await
         })?;
-        let status = self.store.status()?;
-        let here = status.into_iter().find(|here| here.list == list);
-        let version = here.map(|here| here.version).unwrap_or_default();
+        let version = here.version;
         Ok(Updated::Unchanged { version, imports })
     }
 
@@ -296,7 +307,8 @@ impl ListUpdater {
             ListFiles::Download(file) => Some(file.validators.clone()),
             ListFiles::Paths(_) => None,
         };
-        let _lock = self.lock().await?;
+        // Another process that imports may take minutes.
+        let _lock = in_folder(&self.store, ListStore::lock).await?;
         let state = list_updates::get(&mut self.db.read().await?, list).await?;
         let guards = Guards {
             installed: list_set::installed(&self.db).await?,
@@ -309,7 +321,7 @@ impl ListUpdater {
             actor: &self.actor,
             always_recorded: true,
         };
-        let report = import_list(&self.db, &self.store, files, &guards, options).await?;
+        let report = import_list((&self.db, &self.objects), &self.store, files, &guards, options).await?;
         let offered = offered(&report, validators, source);
         store::transaction!(self.db, |tx| -> Result<(), store::Error> {
             list_updates::record_success(tx, list, offered.as_ref()).await
@@ -324,19 +336,9 @@ impl ListUpdater {
             .map_err(|error| UpdateError::Internal(format!("the history of listed wallets: {error}")))?;
         Ok(Updated::Imported(Box::new(report)))
     }
-
-    /// Locks this node's folder. Another process that imports may take minutes.
-    async fn lock(&self) -> Result<FolderLock, UpdateError> {
-        let store = self.store.clone();
-        let locked = tokio::task::spawn_blocking(move || store.lock());
-        let locked = locked
-            .await
-            .map_err(|error| UpdateError::Internal(error.to_string()))?;
-        Ok(locked?)
-    }
 }
 
-fn rolled_back(state: &ListUpdate) -> std::collections::BTreeMap<String, String> {
+fn rolled_back(state: &ListUpdate) -> BTreeMap<String, String> {
     let digest = state.rolled_back.as_ref().map(|(digest, _)| hex::encode(digest));
     digest
         .map(|digest| (state.list.clone(), digest))

@@ -4,18 +4,18 @@
 use anyhow::Context;
 use service::config::DataConfig;
 use service::installation_acts::{self, InstallationAct, Rollback};
-use service::list_set;
 use service::lists::PastWallets;
 use service::operations::COMMAND_LINE;
 use service::problem::Problem;
+use service::{list_copies, list_set};
 use store::list_sets;
 
-use super::data;
+use super::data::{self, Data};
 use super::list_diff::{find, replaced_last};
 use super::output::print_line;
 
 pub(super) async fn run(config: &DataConfig, list: &str, version: Option<&str>) -> anyhow::Result<()> {
-    let db = data::open_existing(config).await?.db;
+    let Data { db, objects } = data::open_existing(config).await?;
     let store = config.list_store()?;
     let _lock = store.lock()?;
     let set = list_sets::current(&mut db.read().await?).await?;
@@ -54,6 +54,7 @@ pub(super) async fn run(config: &DataConfig, list: &str, version: Option<&str>) 
         );
     }
     store.roll_back(list, to)?;
+    list_copies::store_copy(&objects, &store, list, &to.digest).await?;
     list_set::roll_back(&db, &store, list, COMMAND_LINE)
         .await
         .with_context(|| {

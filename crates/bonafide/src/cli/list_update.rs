@@ -39,8 +39,8 @@ pub(super) async fn run(
     request: Request,
 ) -> anyhow::Result<()> {
     ListUpdater::check(sources)?;
-    let db = data::open(config).await?.db;
-    let updater = ListUpdater::new(db, config, sources, COMMAND_LINE)?;
+    let data = data::open(config).await?;
+    let updater = ListUpdater::new((data.db, data.objects), config, sources, COMMAND_LINE)?;
     let lists = match request.lists.is_empty() {
         true => updater.known_lists_in_use().await?,
         false => request.lists,

@@ -16,7 +16,7 @@ use service::operations::COMMAND_LINE;
 use service::problem::Problem;
 use store::Db;
 
-use super::data;
+use super::data::{self, Data};
 use super::list_report::print_report;
 use super::output::{note, print_line};
 use super::runtime::block_on;
@@ -147,7 +147,7 @@ async fn import_all(
     max_shrink: Option<u8>,
     json: bool,
 ) -> anyhow::Result<()> {
-    let db = data::open(config).await?.db;
+    let Data { db, objects } = data::open(config).await?;
     let store = config.list_store()?;
     let _lock = store.lock()?;
     guards.installed = list_set::installed(&db).await?;
@@ -159,7 +159,7 @@ async fn import_all(
     let mut refused = 0;
     for group in by_list(files) {
         let files = ListFiles::Paths(group.into_iter().map(Path::to_owned).collect());
-        match import_list(&db, &store, files, &guards, options).await {
+        match import_list((&db, &objects), &store, files, &guards, options).await {
             Ok(report) => print_report(&report, config.list_unchanged_imports, json)?,
             Err(error) => {
                 refused += 1;

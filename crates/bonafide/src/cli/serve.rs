@@ -121,6 +121,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     // Before serving starts, because it voids earlier links: one that somebody creates at a server that answers must last.
     show_operator_link(&app).await?;
     tokio::spawn(service::list_watch::watch(Arc::clone(&app)));
+    tokio::spawn(service::list_copies::run(Arc::clone(&app)));
     tokio::spawn(service::list_schedule::run(Arc::clone(&app)));
     tokio::spawn(service::rescreening::run(Arc::clone(&app)));
     tokio::spawn(service::housekeeping::run(Arc::clone(&app)));

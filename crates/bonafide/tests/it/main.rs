@@ -26,6 +26,7 @@ mod idempotency;
 mod installation;
 mod interruptions;
 mod lifecycle;
+mod list_copies;
 mod list_updates;
 mod lists;
 mod load;

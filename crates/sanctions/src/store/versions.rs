@@ -1,14 +1,16 @@
 //! Versions of a list in the folder: those that are kept, the return to one of them, and the confirmation that the
 //! publisher still offers the one in use. A confirmation changes a list's dates and never its content.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Read as _, Write as _};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::{FORMAT, Header, ListContent, ListStore, StoreError, read_header, safe_name};
 use crate::freshness::{ListDates, Stale};
-use crate::import::List;
+use crate::import::{self, List};
 use crate::last_import::LastImport;
 
 /// Extension of the confirmation of a list.
@@ -60,6 +62,89 @@ impl ListStore {
                 digest: header.sha256,
             })
             .collect())
+    }
+
+    /// The file of a list in use, if it has this content.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open_file(&self, list: &str, digest: &str) -> Result<Option<File>, StoreError> {
+        Self::open_version(self.path(list), list, digest)
+    }
+
+    /// The file of a replaced version, if it is kept.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open_kept(&self, list: &str, digest: &str) -> Result<Option<File>, StoreError> {
+        match self.kept.find(&safe_name(list), digest) {
+            Some(path) => Self::open_version(path, list, digest),
+            None => Ok(None),
+        }
+    }
+
+    fn open_version(path: PathBuf, list: &str, digest: &str) -> Result<Option<File>, StoreError> {
+        let is_it =
+            read_header(&path).is_ok_and(|(header, _)| header.sha256 == digest && header.list == list);
+        Ok(match is_it {
+            true => Some(File::open(path)?),
+            false => None,
+        })
+    }
+
+    /// A file in the folder without a name, which disappears with the process.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn unnamed_file(&self) -> std::io::Result<File> {
+        tempfile::tempfile_in(&self.folder)
+    }
+
+    /// Makes a copy of a list's file the one in use, if it has exactly the given content. It gets the given version. A
+    /// replaced file with another content is kept.
+    ///
+    /// # Errors
+    /// When the copy has another content or is damaged, or the folder cannot be written.
+    pub fn install(&self, list: &str, content: &ListContent, file: File) -> Result<(), InstallError> {
+        let path = self.path(list);
+        let beside = path.with_extension(format!("{}.copy.new", std::process::id()));
+        let installed = (|| {
+            let mut reader = BufReader::with_capacity(1 << 16, file);
+            let mut line = Vec::new();
+            import::read_line(&mut reader, &mut line)?;
+            let mut header: Header = serde_json::from_slice(&line).map_err(|_| InstallError::Damaged)?;
+            if header.format != FORMAT || header.list != list || header.sha256 != content.digest {
+                return Err(InstallError::Other);
+            }
+            // Publishers give the same entities another date.
+            header.version.clone_from(&content.version);
+            let mut written = BufWriter::new(File::create(&beside)?);
+            serde_json::to_writer(&mut written, &header).map_err(std::io::Error::from)?;
+            written.write_all(b"\n")?;
+            let mut hash = Sha256::new();
+            let mut part = vec![0; 1 << 16];
+            loop {
+                let read = reader.read(&mut part)?;
+                if read == 0 {
+                    break;
+                }
+                hash.update(&part[..read]);
+                written.write_all(&part[..read])?;
+            }
+            if hex::encode(hash.finalize()) != content.digest {
+                return Err(InstallError::Damaged);
+            }
+            let written = written
+                .into_inner()
+                .map_err(std::io::IntoInnerError::into_error)?;
+            written.sync_all()?;
+            self.replace(&path, &beside, &safe_name(list), &content.digest)?;
+            Ok(())
+        })();
+        if installed.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+        installed
     }
 
     /// Makes a kept version the one in use again, with the time of now as its import. The replaced one is kept.
@@ -147,4 +232,18 @@ pub enum RollbackError {
     /// The folder cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Why a copy of a list cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// It is another list or content, or another version of this program wrote it.
+    #[error("it is another list, or a different version of this program wrote it")]
+    Other,
+    /// Its checksum is wrong.
+    #[error("it is damaged")]
+    Damaged,
+    /// A file cannot be read or written.
+    #[error("{0}")]
+    File(#[from] std::io::Error),
 }
