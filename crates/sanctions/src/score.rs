@@ -470,6 +470,14 @@ mod tests {
         assert_eq!(score_pair(&a, &b).score, 0.85);
         assert_eq!(canonical_identifier("0000"), None);
         assert_eq!(canonical_identifier("--"), None);
+        for (written, canonical) in [
+            ("IMO 9074729", "9074729"),
+            ("imo:9074729", "9074729"),
+            ("IMO 90747291", "IMO90747291"),
+            ("IMOTEST1", "IMOTEST1"),
+        ] {
+            assert_eq!(canonical_identifier(written).as_deref(), Some(canonical));
+        }
     }
 
     #[test]

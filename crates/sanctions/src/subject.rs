@@ -133,7 +133,8 @@ pub(crate) fn sorted_words(name: &Name) -> String {
     words.join(" ")
 }
 
-/// An identifier without spaces and punctuation; `None` if too little remains to identify a subject.
+/// An identifier without spaces and punctuation, and an IMO number (seven digits) without the letters before it; `None`
+/// if too little remains to identify a subject.
 pub(crate) fn canonical_identifier(value: &str) -> Option<String> {
     let text: String = value
         .chars()
@@ -141,6 +142,12 @@ pub(crate) fn canonical_identifier(value: &str) -> Option<String> {
         .flat_map(char::to_uppercase)
         .take(64)
         .collect();
+    let text = match text.strip_prefix("IMO") {
+        Some(number) if number.len() == 7 && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            number.to_owned()
+        }
+        _ => text,
+    };
     let telling = text.chars().count() >= 4 && text.chars().any(|c| c.is_ascii_digit());
     let zeros = text.chars().all(|c| c == '0');
     // Bank codes (8 or 11 characters) may have no digits.

@@ -52,6 +52,12 @@ impl From<EntityRecord> for ListedEntityBody {
     }
 }
 
+/// The name of a FollowTheMoney schema.
+#[derive(ToSchema)]
+#[schema(pattern = "^[A-Z][A-Za-z]*$", example = "Company")]
+#[allow(dead_code, reason = "read by the derive only; `parameters` reads the query")]
+pub struct SchemaName(String);
+
 /// A number of results.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct TotalBody {

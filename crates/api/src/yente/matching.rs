@@ -19,7 +19,7 @@ use service::yente::search::{self, MatchHit, MatchOptions, Matches};
 use utoipa::{IntoResponses, ToSchema};
 
 use super::algorithms::{self, FeatureDocBody};
-use super::bodies::{ListedEntityBody, TotalBody};
+use super::bodies::{ListedEntityBody, SchemaName, TotalBody};
 use super::parameters::Parameters;
 use super::queries::{self, MatchQuery};
 
@@ -199,7 +199,7 @@ fn answered(query: &MatchQuery, matches: Matches) -> MatchesBody {
             pattern = "^(bonafide|best|logic-v1|logic-v2|name-based|name-qualified|regression-v1|regression-v2)$"),
         ("include_dataset" = Option<Vec<String>>, Query, description = "Only entities of one of these datasets"),
         ("exclude_dataset" = Option<Vec<String>>, Query, description = "Not these datasets"),
-        ("exclude_schema" = Option<Vec<String>>, Query, description = "Not these schemata"),
+        ("exclude_schema" = Option<Vec<SchemaName>>, Query, description = "Not these schemata"),
         ("topics" = Option<Vec<String>>, Query, description = "Only entities with one of these topics"),
         ("changed_since" = Option<String>, Query, description = "Only entities of lists that were imported after this time",
             pattern = r"^\d{4}-\d{2}-\d{2}(T\d{2}(:\d{2}(:\d{2})?)?)?$"),

@@ -123,7 +123,8 @@ impl Parameters {
     /// All values of a list of these words.
     pub fn words<'a>(&mut self, name: &str, words: &[&'a str]) -> Vec<&'a str> {
         let mut found = Vec::new();
-        for text in self.list(name) {
+        let sent = self.sent.iter().filter(|(sent, _)| sent == name);
+        for text in sent.map(|(_, value)| value.clone()).collect::<Vec<_>>() {
             match words.iter().find(|word| **word == text) {
                 Some(word) if found.contains(word) => {}
                 Some(word) => found.push(word),
@@ -149,10 +150,17 @@ impl Parameters {
                 format_args!("takes at most {MAX_EXCLUDED} ids"),
             );
         }
+        let exclude_schema = self.list("exclude_schema");
+        if !exclude_schema.iter().all(|name| is_schema_name(name)) {
+            self.fault(
+                "exclude_schema",
+                "must be a FollowTheMoney schema, such as Company",
+            );
+        }
         Filters {
             include_dataset: self.list("include_dataset"),
             exclude_dataset: self.list("exclude_dataset"),
-            exclude_schema: self.list("exclude_schema"),
+            exclude_schema,
             topics: self.list("topics"),
             exclude_ids,
             changed_since,
@@ -208,6 +216,11 @@ impl Parameters {
     }
 }
 
+/// Whether a text can be a schema of FollowTheMoney, which has more of them than lists do.
+fn is_schema_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && name.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
 /// yente's pattern of times: `YYYY-MM-DD`, also with `THH`, `THH:MM` or `THH:MM:SS`.
 fn is_time(text: &str) -> bool {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
@@ -248,6 +261,12 @@ mod tests {
             ("target=maybe", "query.target"),
             ("filter_op=XOR", "query.filter_op - must be AND, OR"),
             ("facets=colour", "query.facets"),
+            ("facets=", "query.facets"),
+            ("exclude_schema=-7.6", "query.exclude_schema"),
+            (
+                "exclude_schema=Person&exclude_schema=null",
+                "query.exclude_schema",
+            ),
             ("changed_since=yesterday", "query.changed_since"),
             ("changed_since=2026-01-01T1", "query.changed_since"),
         ] {

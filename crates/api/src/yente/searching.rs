@@ -15,7 +15,7 @@ use service::yente::facets::{Facet, FacetCounts};
 use service::yente::search::{self, SortKey, TextSearch};
 use utoipa::ToSchema;
 
-use super::bodies::{ListedEntityBody, TotalBody};
+use super::bodies::{ListedEntityBody, SchemaName, TotalBody};
 use super::parameters::Parameters;
 
 /// The most results of a page.
@@ -26,6 +26,23 @@ const MAX_OFFSET: usize = 9_499;
 const DEFAULT_PAGE: usize = 10;
 /// The longest text, in characters.
 const MAX_TEXT: usize = 250;
+
+/// The name of a facet.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[allow(
+    dead_code,
+    missing_docs,
+    reason = "read by the derive only; `Facet` has the names"
+)]
+pub enum FacetName {
+    Countries,
+    Topics,
+    Datasets,
+    Schema,
+    Identifiers,
+    Genders,
+}
 
 /// A value of a facet.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
@@ -192,12 +209,13 @@ fn sort_key(sort: &str) -> Option<(SortKey, bool)> {
             pattern = "^(Person|Organization|Company|PublicBody|LegalEntity|Vessel|Airplane|CryptoWallet|Security|Thing)$"),
         ("include_dataset" = Option<Vec<String>>, Query, description = "Only entities of one of these datasets"),
         ("exclude_dataset" = Option<Vec<String>>, Query, description = "Not these datasets"),
-        ("exclude_schema" = Option<Vec<String>>, Query, description = "Not these schemata"),
+        ("exclude_schema" = Option<Vec<SchemaName>>, Query, description = "Not these schemata"),
         ("changed_since" = Option<String>, Query, description = "Only entities of lists that were imported after this time",
             pattern = r"^\d{4}-\d{2}-\d{2}(T\d{2}(:\d{2}(:\d{2})?)?)?$"),
         ("countries" = Option<Vec<String>>, Query, description = "Only these countries (ISO 3166 alpha-2)"),
         ("topics" = Option<Vec<String>>, Query, description = "Only these topics, such as `sanction`"),
         ("datasets" = Option<Vec<String>>, Query, description = "Only these datasets, for facets"),
+        ("facets" = Option<Vec<FacetName>>, Query, description = "The facets to count; by default `countries`, `topics` and `datasets`"),
         ("limit" = Option<i64>, Query, description = "Results of a page (10)", maximum = 500),
         ("offset" = Option<i64>, Query, description = "Position of the first result (0)", maximum = 9499),
         ("sort" = Option<Vec<String>>, Query, description = "`caption`, `id` or `schema`, also with `:desc`; other fields change no order"),

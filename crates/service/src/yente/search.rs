@@ -167,13 +167,13 @@ fn match_one(searched: &Searched, options: MatchOptions, example: &Example) -> M
         .map(|(position, (score, entry))| (position, score, entry))
         .collect();
     hits.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.2.id().cmp(b.2.id())));
-    let mut merged = by_id(
+    let mut merged = by_entity(
         hits.iter()
             .map(|(position, score, entry)| ((*position, *score), *entry)),
     );
     let total = merged
         .iter()
-        .filter(|(_, ((_, score), _))| *score >= threshold)
+        .filter(|((_, score), _)| *score >= threshold)
         .count();
     merged.truncate(options.limit);
     let hit = |((position, score), entries): ((usize, f64), Vec<ListEntry<'_>>)| {
@@ -184,24 +184,23 @@ fn match_one(searched: &Searched, options: MatchOptions, example: &Example) -> M
         })
     };
     Matches {
-        hits: merged.into_iter().filter_map(|(_, group)| hit(group)).collect(),
+        hits: merged.into_iter().filter_map(hit).collect(),
         total,
     }
 }
 
-/// Entries with the same id together, each group at the place of its first entry and with that entry's value.
-fn by_id<'a, T>(
-    entries: impl Iterator<Item = (T, ListEntry<'a>)>,
-) -> Vec<(&'a str, (T, Vec<ListEntry<'a>>))> {
-    let mut places: HashMap<&'a str, usize> = HashMap::new();
-    let mut groups: Vec<(&'a str, (T, Vec<ListEntry<'a>>))> = Vec::new();
+/// Entries of the same entity together, each group at the place of its first entry and with that entry's value. They
+/// have the same id and caption: lists of different publishers may use one id for different entities.
+fn by_entity<'a, T>(entries: impl Iterator<Item = (T, ListEntry<'a>)>) -> Vec<(T, Vec<ListEntry<'a>>)> {
+    let mut places: HashMap<(&'a str, &'a str), usize> = HashMap::new();
+    let mut groups: Vec<(T, Vec<ListEntry<'a>>)> = Vec::new();
     for (value, entry) in entries {
-        match places.get(entry.id()) {
-            Some(place) => groups[*place].1.1.push(entry),
-            None => {
-                places.insert(entry.id(), groups.len());
-                groups.push((entry.id(), (value, vec![entry])));
-            }
+        let place = *places
+            .entry((entry.id(), entry.caption()))
+            .or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, group)) => group.push(entry),
+            None => groups.push((value, vec![entry])),
         }
     }
     groups
@@ -233,9 +232,9 @@ fn text_results(searched: &Searched, search: &TextSearch) -> TextResults {
         if searched.lists.names.len() == 1 {
             entries.map(|entry| vec![entry]).collect()
         } else {
-            by_id(entries.map(|entry| ((), entry)))
+            by_entity(entries.map(|entry| ((), entry)))
                 .into_iter()
-                .map(|(_, (_, group))| group)
+                .map(|(_, group)| group)
                 .collect()
         }
     } else {
@@ -244,9 +243,9 @@ fn text_results(searched: &Searched, search: &TextSearch) -> TextResults {
         let mut hits: Vec<(f64, ListEntry<'_>)> =
             found.hits().filter(|(_, entry)| searched.keeps(*entry)).collect();
         hits.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.id().cmp(b.1.id())));
-        by_id(hits.into_iter())
+        by_entity(hits.into_iter())
             .into_iter()
-            .map(|(_, (_, group))| group)
+            .map(|(_, group)| group)
             .collect()
     };
     for (key, falling) in search.sort.iter().rev() {
@@ -270,7 +269,7 @@ fn text_results(searched: &Searched, search: &TextSearch) -> TextResults {
     }
 }
 
-/// The entity with an id, in the lists that count for the merchant.
+/// The entity with an id, in the lists that count for the merchant. If several have it, the first list's.
 ///
 /// # Errors
 /// 404 without such an entity, 503 without usable lists.
@@ -278,7 +277,10 @@ pub async fn entity(app: &Shared, caller: &Caller, id: String) -> Result<EntityR
     let (lists, _) = merchant_lists(app, caller).await?;
     let find = move || {
         let entries = lists.screener.entries(&lists.names);
-        EntityRecord::of(&entries.filter(|entry| entry.id() == id).collect::<Vec<_>>())
+        let with_id = entries.filter(|entry| entry.id() == id).map(|entry| ((), entry));
+        by_entity(with_id)
+            .first()
+            .and_then(|(_, group)| EntityRecord::of(group))
     };
     let found = app.cpu.run(move |_| find()).await?;
     found.ok_or_else(|| Problem::not_found("No such entity in the lists of this account"))

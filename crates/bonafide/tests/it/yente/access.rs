@@ -75,7 +75,12 @@ on_both!(only_the_lists_of_the_account_are_searched, |backend| {
         "id": "Q7747", "schema": "Person", "datasets": ["us_ofac_sdn"],
         "properties": {"name": ["Valdemar Putrov"], "country": ["by"], "topics": ["sanction"]},
     });
-    import(&server, "second.entities.ftm.json", &[other, again]);
+    // Lists of different publishers may use one id for different entities.
+    let namesake = json!({
+        "id": "co-1", "schema": "Company", "datasets": ["us_ofac_sdn"],
+        "properties": {"name": ["Ulmhaven Trading"], "topics": ["sanction"]},
+    });
+    import(&server, "second.entities.ftm.json", &[other, again, namesake]);
     let second = async |key: &Key| server.get("/v2/yente/search/second?limit=1", key).await;
     wait_until(
         async || second(&merchant.live).await.0 == 200,
@@ -87,6 +92,21 @@ on_both!(only_the_lists_of_the_account_are_searched, |backend| {
     assert_eq!(
         matches["results"][0]["datasets"],
         json!(["eu_fsf", "gb_hmt_sanctions", "us_ofac_sdn"])
+    );
+    let (_, both) = server
+        .get(
+            "/v2/yente/search/default?filter=topics:sanction&schema=Company",
+            &merchant.live,
+        )
+        .await;
+    let captions = both["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| &result["caption"]);
+    assert_eq!(
+        captions.collect::<Vec<_>>(),
+        ["Quorzle Shipping LLC", "Ulmhaven Trading"]
     );
     let (_, entity) = server.get("/v2/yente/entities/Q7747", &merchant.live).await;
     assert_eq!(entity["properties"]["country"], json!(["by"]));

@@ -228,6 +228,12 @@ on_both!(matches_are_refused_as_in_yente, |backend| {
         ),
         ("default?changed_since=monday", one(person()), 422, "YYYY-MM-DD"),
         ("banana", one(person()), 404, "No such dataset"),
+        (
+            "default?limit=500",
+            json!({"queries": (0..11).map(|i| (i.to_string(), person())).collect::<serde_json::Map<_, _>>()}),
+            400,
+            "Too many results: queries × limit may be at most 5000",
+        ),
         ("default", json!([]), 422, "must be a JSON object"),
     ] {
         let (got, body) = server
