@@ -186,6 +186,8 @@ impl Downloader {
         });
         let mut builder = Client::builder()
             .redirect(only_https)
+            // It would contain the token of an address that redirects.
+            .referer(false)
             .connect_timeout(limits.silence)
             .read_timeout(limits.silence)
             .user_agent(concat!("Bonafide/", env!("CARGO_PKG_VERSION")));

@@ -39,7 +39,7 @@ pub enum FetchError {
     },
     /// The list's address contains a token that each subscriber gets.
     #[error(
-        "the address of {list} contains a token that its publisher issues: give it with --list-address {list}={form}"
+        "the address of {list} contains a token that its publisher issues: give the whole address with --list-address {list}={form}"
     )]
     NeedsToken {
         /// The list.
@@ -173,7 +173,9 @@ pub enum FetchError {
 
 fn status_fix(status: u16) -> &'static str {
     match status {
-        401 | 403 => "the publisher requires a sign-in or a token, or refuses this machine",
+        401 | 403 => {
+            "the publisher requires a sign-in or a token, or refuses this machine; check the address and its token"
+        }
         404 | 410 => "the publisher has moved the file; give its new address with --list-address",
         429 | 500..=599 => "the publisher's server is overloaded or broken; try again later",
         _ => "check the address",

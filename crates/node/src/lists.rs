@@ -89,6 +89,8 @@ struct Current {
     expected: Expected,
     /// What the last attempt found in the folder, and what it was meant to load.
     tried: (Fingerprint, Expected),
+    /// The lists' dates at the last attempt. A confirmation renews them.
+    tried_dates: Vec<ListDates>,
     loaded: Result<LoadedLists, String>,
     /// When loading of other lists began, while those in memory are usable.
     loading_since: Option<Instant>,
@@ -205,6 +207,7 @@ impl Lists {
         let current = Current {
             tried: (Fingerprint::default(), expected.clone()),
             expected,
+            tried_dates: Vec::new(),
             loaded: Err("no list is loaded".to_owned()),
             loading_since: None,
         };
@@ -464,6 +467,7 @@ impl Lists {
         }
         // The fingerprint is read first, so that an import during loading shows as a difference next time.
         let fingerprint = self.store.fingerprint().unwrap_or_default();
+        let dates = self.store.dates().unwrap_or_default();
         let fresh = self.load(&expected);
         if let Err(reason) = &fresh {
             tracing::warn!("{reason}");
@@ -472,6 +476,7 @@ impl Lists {
         }
         let mut current = self.write();
         current.tried = (fingerprint, expected);
+        current.tried_dates = dates;
         current.loading_since = None;
         match (&fresh, &current.loaded) {
             // The folder has a newer file that the database does not name yet; the lists in memory are still
@@ -516,16 +521,23 @@ impl Lists {
         loaded.dates.iter().all(|dates| self.store.check(dates).is_ok())
     }
 
-    /// Reloads the lists if the folder or the installation's set changed, and stops using them when they are
-    /// too old. Blocks.
+    /// Reloads the lists if the folder or the installation's set changed, stops using them when they are too old, and
+    /// uses them again when they are confirmed. Blocks.
     fn load_changes(&self) {
-        let (tried, expected, is_stale) = {
+        let (tried, expected, is_stale, refused_dates) = {
             let current = self.read();
             let is_stale = current.loaded.as_ref().is_ok_and(|loaded| !self.is_fresh(loaded));
-            (current.tried.clone(), current.expected.clone(), is_stale)
+            let refused_dates = current.loaded.is_err().then(|| current.tried_dates.clone());
+            (
+                current.tried.clone(),
+                current.expected.clone(),
+                is_stale,
+                refused_dates,
+            )
         };
         let is_changed = self.store.fingerprint().is_ok_and(|now| now != tried.0);
-        if is_changed || tried.1 != expected || is_stale {
+        let is_renewed = refused_dates.is_some_and(|then| self.store.dates().is_ok_and(|now| now != then));
+        if is_changed || tried.1 != expected || is_stale || is_renewed {
             self.reload();
         }
     }

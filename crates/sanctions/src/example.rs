@@ -45,7 +45,7 @@ pub enum ExampleError {
     #[error("properties - has more than {MAX_VALUES} values to search; split the query")]
     TooMany,
     /// The query has too many names.
-    #[error("properties - has more than {MAX_NAMES} names; send the most frequent ones")]
+    #[error("properties - has more than {MAX_NAMES} names; send the most important ones")]
     TooManyNames,
     /// The query has nothing to search for.
     #[error(

@@ -96,7 +96,7 @@ pub enum ScreenError {
 pub enum LoadExactlyError {
     /// The folder has the list with another content, or not at all.
     #[error(
-        "this node lacks the list {list} {version} that the installation uses (it has {found}): import the same file here with `bonafide lists import FILE`"
+        "this node lacks the list {list} {version} that the installation uses (it has {found}). It gets it from the object store; if it does not, import the same file here with `bonafide lists import FILE`"
     )]
     Missing {
         /// The list.

@@ -473,27 +473,40 @@ fn a_copy_of_another_node_is_checked_before_it_is_used() {
     };
     for (list, digest) in [("other", report.digest.as_str()), ("invented", "00")] {
         let refused = store
-            .install(list, &content("2026-11-01", digest), copy())
+            .install(list, &content("2026-11-01", digest), None, copy())
             .unwrap_err();
         assert!(matches!(refused, InstallError::Other), "{refused}");
     }
     // The same entities under a newer date are the newer version.
     store
-        .install("invented", &content("2026-11-05", &report.digest), copy())
+        .install(
+            "invented",
+            &content("2026-11-05", &report.digest),
+            Some(NOW + DAY),
+            copy(),
+        )
         .unwrap();
     let status = &store.status().unwrap()[0];
     assert_eq!(
         (status.version.as_str(), &status.digest),
         ("2026-11-05", &report.digest)
     );
+    assert_eq!(status.import_age_seconds, 0, "no import is in the future");
     assert!(store.load().is_ok());
     let path = importer.path("invented");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("Person of", "Persona of")).unwrap();
     let refused = store
-        .install("invented", &content("2026-11-01", &report.digest), copy())
+        .install(
+            "invented",
+            &content("2026-11-01", &report.digest),
+            None,
+            File::open(&path).unwrap(),
+        )
         .unwrap_err();
     assert!(matches!(refused, InstallError::Damaged), "{refused}");
+    // A damaged file is not offered to other nodes.
+    assert!(importer.open_file("invented", &report.digest).unwrap().is_none());
     assert_eq!(store.status().unwrap()[0].version, "2026-11-05");
     let left = fs::read_dir(folder.path()).unwrap().count();
     assert!(left <= 2, "the refused copies left files");
@@ -503,7 +516,13 @@ fn a_copy_of_another_node_is_checked_before_it_is_used() {
         .unwrap();
     let file = importer.open_file("invented", &next.digest).unwrap().unwrap();
     store
-        .install("invented", &content("2026-11-06", &next.digest), file)
+        .install("invented", &content("2026-11-06", &next.digest), None, file)
         .unwrap();
     assert!(store.open_kept("invented", &report.digest).unwrap().is_some());
+    // What a killed process left goes, unless another process works in the folder.
+    fs::write(folder.path().join("invented.1-2.new"), "half").unwrap();
+    let lock = store.lock().unwrap();
+    assert_eq!(store.delete_leftovers().unwrap(), 0);
+    drop(lock);
+    assert_eq!(store.delete_leftovers().unwrap(), 1);
 }

@@ -1,6 +1,6 @@
 //! Imports a list's files into this node's folder under the guards, copies it to the object store, and publishes it for
-//! the installation. The command
-//! line and the schedule of updates use the same steps. Whoever calls holds the folder's lock.
+//! the installation. The command line and the schedule of updates use the same steps. Whoever calls holds the folder's
+//! lock.
 //!
 //! Where two people are required, a larger shrinkage than the guards allow is only proposed.
 
@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use list_sources::download::Download;
 use sanctions::import::{ImportError, ImportRefusal};
+use sanctions::store::FolderLock;
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
 use store::{Db, Objects};
 
 use super::installation_acts::{self, InstallationAct, Shrinkage};
-use super::{list_copies, list_set};
+use super::list_copies;
+use super::list_set::{self, CheckedSet};
 use crate::problem::Problem;
 
 /// The files of one list.
@@ -65,7 +67,9 @@ pub enum ListImportError {
     #[error("{0}")]
     Failed(Problem),
     /// The list is imported, but the installation does not use it.
-    #[error("{list} is in this node's folder, but not in use: import it again ({why})")]
+    #[error(
+        "the new version of {list} is in this node's folder, but not in use ({why}): import or update it again"
+    )]
     NotPublished {
         /// The list.
         list: String,
@@ -95,6 +99,10 @@ pub struct ImportOptions<'a> {
     pub actor: &'a str,
     /// Write a row of the trail even if the content is the one in use.
     pub always_recorded: bool,
+    /// The installation's lists, read after the lock was taken.
+    pub checked: &'a CheckedSet,
+    /// The folder's lock. The import holds it until it ends, even if its caller has gone.
+    pub lock: &'a Arc<FolderLock>,
 }
 
 /// Imports one list into this node's folder and publishes it for the installation.
@@ -108,7 +116,12 @@ pub async fn import_list(
     guards: &Guards,
     options: ImportOptions<'_>,
 ) -> Result<ImportReport, ListImportError> {
-    let report = import_guarded(db, store, &Arc::new(files), guards, options.max_shrink).await?;
+    let guards = Guards {
+        installed: options.checked.installed(),
+        ..guards.clone()
+    };
+    let files = (Arc::new(files), Arc::clone(options.lock));
+    let report = import_guarded(db, store, &files, &guards, options.max_shrink).await?;
     let not_published = |why: String| ListImportError::NotPublished {
         list: report.list.clone(),
         why,
@@ -118,16 +131,26 @@ pub async fn import_list(
         .await
         .map_err(|error| not_published(error.to_string()))?;
     let list = (report.list.as_str(), report.format);
-    list_set::publish(db, store, list, options.actor, options.always_recorded)
-        .await
-        .map_err(|error| not_published(error.to_string()))?;
+    list_set::publish(
+        db,
+        store,
+        list,
+        options.checked,
+        options.actor,
+        options.always_recorded,
+    )
+    .await
+    .map_err(|error| not_published(error.to_string()))?;
     Ok(report)
 }
+
+/// The files, and the lock under which they are imported.
+type LockedFiles = (Arc<ListFiles>, Arc<FolderLock>);
 
 async fn import_guarded(
     db: &Db,
     store: &ListStore,
-    files: &Arc<ListFiles>,
+    files: &LockedFiles,
     guards: &Guards,
     max_shrink: Option<u8>,
 ) -> Result<ImportReport, ListImportError> {
@@ -172,10 +195,13 @@ async fn import_guarded(
 /// Reads the files on a thread for blocking work.
 async fn import(
     store: &ListStore,
-    files: &Arc<ListFiles>,
+    files: &LockedFiles,
     guards: &Guards,
 ) -> Result<ImportReport, ListImportError> {
-    let (store, files, guards) = (store.clone(), Arc::clone(files), guards.clone());
-    let imported = tokio::task::spawn_blocking(move || store.import(files.open()?, None, &guards));
+    let (store, (files, lock), guards) = (store.clone(), files.clone(), guards.clone());
+    let imported = tokio::task::spawn_blocking(move || {
+        let _lock = lock;
+        store.import(files.open()?, None, &guards)
+    });
     Ok(imported.await.map_err(Problem::internal)??)
 }

@@ -5,7 +5,7 @@
 //! file. A failure is logged and recorded; the version in use stays in use.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use node::background::Job;
 use store::list_updates;
@@ -30,11 +30,33 @@ pub async fn run(app: Shared) {
     if app.config.update_lists.is_empty() {
         return;
     }
+    if let Err(error) = warn_of_removed(&app).await {
+        tracing::warn!(%error, "the updates of the sanctions lists cannot be read");
+    }
     loop {
         let swept = sweep(&app).await;
         app.background.record_run(Job::ListUpdates, &swept);
         tokio::time::sleep(Job::ListUpdates.interval()).await;
     }
+}
+
+/// Names the lists of the settings that were removed, because no server updates them.
+async fn warn_of_removed(app: &Shared) -> Result<(), store::Error> {
+    let removed = list_updates::list(&mut app.db.read().await?).await?;
+    for update in removed.iter().filter(|update| update.removed_at.is_some()) {
+        if app
+            .config
+            .update_lists
+            .iter()
+            .any(|list| list.trim() == update.list)
+        {
+            tracing::warn!(
+                list = update.list,
+                "a list that should be updated was removed: run `bonafide lists update` for it once, or take it out of the setting"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Updates every list that is due and that no other node updates. Returns how many it updated.
@@ -90,9 +112,13 @@ async fn update_if_due(
         Err(error) if error.may_pass() => period.min(PAUSE_AFTER_FAILURE),
         _ => period,
     };
-    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+    let finished = store::transaction!(app.db, |tx| -> Result<(), store::Error> {
         list_updates::finish(tx, list, lease, ms(pause)).await
-    })?;
+    });
+    if let Err(error) = finished {
+        // The lease ends by itself.
+        tracing::warn!(list, %error, "the end of an update cannot be recorded");
+    }
     match updated? {
         Updated::Unchanged { version, .. } => {
             tracing::info!(list, version, "the publisher offers the version in use");
@@ -111,19 +137,21 @@ async fn update_if_due(
     Ok(true)
 }
 
-/// Extends the lease until another node has it or the database does not answer.
+/// Extends the lease until another node has it, or may have it because the database has not answered for so long.
 async fn stay_alive(app: &Shared, list: &str, lease: Uuid) -> UpdateError {
+    let mut extended_at = Instant::now();
     loop {
         tokio::time::sleep(LEASE / 5).await;
         let extended = store::transaction!(app.db, |tx| -> Result<bool, store::Error> {
             list_updates::extend(tx, list, lease, ms(LEASE)).await
         });
         match extended {
-            Ok(true) => {}
+            Ok(true) => extended_at = Instant::now(),
             Ok(false) => {
                 return UpdateError::Internal(format!("another node continues the update of {list}"));
             }
-            Err(error) => return error.into(),
+            Err(error) if extended_at.elapsed() > LEASE * 3 / 5 => return error.into(),
+            Err(error) => tracing::warn!(list, %error, "the lease of an update cannot be extended yet"),
         }
     }
 }

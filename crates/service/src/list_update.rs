@@ -3,8 +3,8 @@
 //!
 //! Which lists are updated when is decided by the command line and by [`list_schedule`](super::list_schedule).
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use list_sources::download::{Download, Downloader, Fetched, Limits, Progress, Validators};
 use list_sources::error::{FetchError, SettingError};
@@ -16,11 +16,11 @@ use sanctions::import::ListFormat;
 use sanctions::{Guards, ImportReport, ListStore, StoreError};
 use sha2::{Digest as _, Sha256};
 use store::list_sets;
-use store::list_updates::{self, ListUpdate, Offered};
+use store::list_updates::{self, Offered};
 use store::{Db, Objects};
 
 use super::list_import::{ImportOptions, ListFiles, ListImportError, import_list};
-use super::list_set::{self, in_folder};
+use super::list_set::{self, CheckedSet, in_folder};
 use super::operations::COMMAND_LINE;
 
 /// The longest error that is recorded, in characters.
@@ -79,9 +79,14 @@ pub enum UpdateError {
 }
 
 impl UpdateError {
-    /// Whether another attempt may soon succeed, because the publisher's server did not answer properly.
+    /// Whether another attempt may soon succeed: the list itself was not refused.
     pub fn may_pass(&self) -> bool {
-        matches!(self, UpdateError::Fetch(_) | UpdateError::Database(_))
+        !matches!(
+            self,
+            UpdateError::Import(
+                ListImportError::Refused(_) | ListImportError::Proposed { .. } | ListImportError::Changed(_)
+            )
+        )
     }
 }
 
@@ -148,14 +153,17 @@ impl ListUpdater {
     }
 
     async fn source(&self, list: &str) -> Result<ListSource, UpdateError> {
-        let imports = in_folder(&self.store, ListStore::last_imports).await?;
-        let last = imports.iter().find(|import| import.list == list);
-        let is_open_sanctions = last.and_then(|import| import.format).is_some_and(|format| {
-            matches!(
-                format,
-                ListFormat::FollowTheMoney | ListFormat::FollowTheMoneyDelta | ListFormat::SimpleCsv
-            )
-        });
+        let state = list_updates::get(&mut self.db.read().await?, list).await?;
+        let is_open_sanctions = match state.is_open_sanctions {
+            Some(known) => known,
+            // An earlier version imported it, and left its report in the folder.
+            None => {
+                let imports = in_folder(&self.store, ListStore::last_imports).await?;
+                let last = imports.iter().find(|import| import.list == list);
+                let format = last.and_then(|import| import.format);
+                format.is_some_and(ListFormat::is_open_sanctions)
+            }
+        };
         Ok(self.sources.source(list, is_open_sanctions)?)
     }
 
@@ -177,24 +185,27 @@ impl ListUpdater {
             Err(_) => "failed",
         };
         if let Err(error) = &updated
-            && self.is_recorded(list).await?
+            && let Err(unrecorded) = self.record_failure(list, error).await
         {
-            let text: String = error.to_string().chars().take(LONGEST_ERROR).collect();
-            store::transaction!(self.db, |tx| -> Result<(), store::Error> {
-                list_updates::record_failure(tx, list, &text).await
-            })?;
+            tracing::warn!(list, error = %unrecorded, "the failure of an update cannot be recorded");
         }
         let labels = [("list", list.to_owned()), ("result", result.to_owned())];
         metrics::counter!("bonafide_list_updates_total", &labels).increment(1);
         updated
     }
 
-    /// Whether a failure needs attention later: the list is in use, or the servers update it. A person at the command
-    /// line has seen the failure of another list.
-    async fn is_recorded(&self, list: &str) -> Result<bool, UpdateError> {
+    /// Records a failure that needs attention later: the list is in use, or the servers update it. A person at the
+    /// command line has seen the failure of another list.
+    async fn record_failure(&self, list: &str, error: &UpdateError) -> Result<(), store::Error> {
         let set = list_sets::current(&mut self.db.read().await?).await?;
         let is_used = set.is_some_and(|set| set.lists.contains_key(list));
-        Ok(is_used || self.actor != COMMAND_LINE)
+        if !is_used && self.actor == COMMAND_LINE {
+            return Ok(());
+        }
+        let text: String = error.to_string().chars().take(LONGEST_ERROR).collect();
+        store::transaction!(self.db, |tx| -> Result<(), store::Error> {
+            list_updates::record_failure(tx, list, &text).await
+        })
     }
 
     async fn try_update(
@@ -240,8 +251,8 @@ impl ListUpdater {
         self.import(list, &source, files, max_shrink).await
     }
 
-    /// What the publisher offered at the last success, if that is the content in use, also in this node's folder, and
-    /// came from the same address.
+    /// What the publisher offered at the last success, if that is the content in use, came from the same address, and is
+    /// undamaged in this node's folder.
     async fn known(&self, list: &str, source: &ListSource) -> Result<Option<Offered>, UpdateError> {
         let mut conn = self.db.read().await?;
         let Some(offered) = list_updates::get(&mut conn, list).await?.offered else {
@@ -251,12 +262,12 @@ impl ListUpdater {
         drop(conn);
         let in_use = set.and_then(|set| set.lists.get(list).map(|list| list.digest));
         let is_used = in_use == Some(offered.digest) && address_digest(source) == offered.address_digest;
-        let digest = hex::encode(offered.digest);
-        let status = in_folder(&self.store, ListStore::status).await?;
-        let is_here = status
-            .iter()
-            .any(|here| here.list == list && here.digest == digest);
-        Ok(Some(offered).filter(|_| is_used && is_here))
+        if !is_used {
+            return Ok(None);
+        }
+        let (name, digest) = (list.to_owned(), hex::encode(offered.digest));
+        let file = in_folder(&self.store, move |store| store.open_file(&name, &digest)).await?;
+        Ok(file.map(|_| offered))
     }
 
     /// Records that the publisher offers the content in use.
@@ -288,10 +299,9 @@ impl ListUpdater {
         let (imports, here) = confirmed.await?.ok_or_else(|| {
             UpdateError::Internal(format!("{list} was replaced during its update: update it again"))
         })?;
-        store::transaction!(self.db, |tx| -> Result<(), store::Error> {
-            list_updates::record_confirmation(tx, list, &offered.digest).await?;
-            list_updates::record_success(tx, list, Some(&offered)).await
-        })?;
+        list_set::confirm(&self.db, list, &offered)
+            .await
+            .map_err(|error| UpdateError::Internal(error.to_string()))?;
         let version = here.version;
         Ok(Updated::Unchanged { version, imports })
     }
@@ -308,18 +318,19 @@ impl ListUpdater {
             ListFiles::Paths(_) => None,
         };
         // Another process that imports may take minutes.
-        let _lock = in_folder(&self.store, ListStore::lock).await?;
-        let state = list_updates::get(&mut self.db.read().await?, list).await?;
+        let lock = Arc::new(in_folder(&self.store, ListStore::lock).await?);
+        let checked = CheckedSet::read(&self.db).await?;
         let guards = Guards {
-            installed: list_set::installed(&self.db).await?,
             expected_list: Some(list.to_owned()),
-            rolled_back: rolled_back(&state),
+            rolled_back: checked.rolled_back(list),
             ..Guards::default()
         };
         let options = ImportOptions {
             max_shrink,
             actor: &self.actor,
             always_recorded: true,
+            checked: &checked,
+            lock: &lock,
         };
         let report = import_list((&self.db, &self.objects), &self.store, files, &guards, options).await?;
         let offered = offered(&report, validators, source);
@@ -336,14 +347,6 @@ impl ListUpdater {
             .map_err(|error| UpdateError::Internal(format!("the history of listed wallets: {error}")))?;
         Ok(Updated::Imported(Box::new(report)))
     }
-}
-
-fn rolled_back(state: &ListUpdate) -> BTreeMap<String, String> {
-    let digest = state.rolled_back.as_ref().map(|(digest, _)| hex::encode(digest));
-    digest
-        .map(|digest| (state.list.clone(), digest))
-        .into_iter()
-        .collect()
 }
 
 /// A digest of the source's address and of this program's version, because a newer version may read more of a file.

@@ -76,7 +76,10 @@ impl Objects {
             if part.is_empty() {
                 break;
             }
-            writer.wait_for_capacity(PARTS_AT_ONCE).await?;
+            if let Err(error) = writer.wait_for_capacity(PARTS_AT_ONCE).await {
+                writer.abort().await?;
+                return Err(error.into());
+            }
             writer.put(part.into());
         }
         // A failed upload is ended by this, too.

@@ -31,6 +31,10 @@ pub struct ListUpdate {
     pub confirmed: Option<(i64, [u8; 32])>,
     /// The content that a rollback took out of use, and its version.
     pub rolled_back: Option<([u8; 32], String)>,
+    /// Whether the list was last imported from OpenSanctions' files; `None`: not known.
+    pub is_open_sanctions: Option<bool>,
+    /// When the list was removed (ms). Servers do not update it until somebody imports it.
+    pub removed_at: Option<i64>,
 }
 
 /// What a publisher offered.
@@ -64,6 +68,8 @@ struct Row {
     confirmed_digest: Option<Vec<u8>>,
     rolled_back_digest: Option<Vec<u8>>,
     rolled_back_version: Option<String>,
+    is_open_sanctions: Option<bool>,
+    removed_at: Option<i64>,
 }
 
 impl TryFrom<Row> for ListUpdate {
@@ -94,6 +100,8 @@ impl TryFrom<Row> for ListUpdate {
             offered,
             confirmed: row.confirmed_at.zip(digest(row.confirmed_digest)?),
             rolled_back: digest(row.rolled_back_digest)?.zip(row.rolled_back_version),
+            is_open_sanctions: row.is_open_sanctions,
+            removed_at: row.removed_at,
         })
     }
 }
@@ -102,7 +110,8 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "select list, due_at, attempted_at, error, succeeded_at, offered_digest, file_digest, address_digest,
-                    etag, last_modified, confirmed_at, confirmed_digest, rolled_back_digest, rolled_back_version
+                    etag, last_modified, confirmed_at, confirmed_digest, rolled_back_digest, rolled_back_version,
+                    is_open_sanctions, removed_at
              from list_updates ",
             $rest
         )
@@ -140,8 +149,8 @@ async fn insert(tx: &mut Tx, name: &str) -> Result<(), Error> {
     execute!(tx, installation, SQL, name).map(|_| ())
 }
 
-/// Takes an update that is due, for `lease_ms`. `false`: it is not due, or another worker has it. An update is also due
-/// if it would wait longer than `period_ms`, because the period was shortened.
+/// Takes an update that is due, for `lease_ms`. `false`: it is not due, another worker has it, or the list was removed. An
+/// update is also due if it would wait longer than `period_ms`, because the period was shortened.
 pub async fn begin(
     tx: &mut Tx,
     name: &str,
@@ -152,7 +161,7 @@ pub async fn begin(
     insert(tx, name).await?;
     let now = tx.now();
     const SQL: &str = "update list_updates set lease = $2, leased_until = $3
-               where list = $1 and leased_until <= $4 and (due_at <= $4 or due_at > $5)";
+               where list = $1 and removed_at is null and leased_until <= $4 and (due_at <= $4 or due_at > $5)";
     Ok(execute!(
         tx,
         installation,
@@ -221,6 +230,13 @@ pub async fn record_confirmation(tx: &mut Tx, name: &str, digest: &[u8; 32]) -> 
     execute!(tx, installation, SQL, name, now, digest.as_slice()).map(|_| ())
 }
 
+/// Records an import: whether from OpenSanctions' files, and that the list is no longer removed.
+pub async fn record_import(tx: &mut Tx, name: &str, is_open_sanctions: bool) -> Result<(), Error> {
+    insert(tx, name).await?;
+    const SQL: &str = "update list_updates set is_open_sanctions = $2, removed_at = null where list = $1";
+    execute!(tx, installation, SQL, name, is_open_sanctions).map(|_| ())
+}
+
 /// Records that a rollback took a content out of use.
 pub async fn record_rollback(tx: &mut Tx, name: &str, digest: &[u8; 32], version: &str) -> Result<(), Error> {
     insert(tx, name).await?;
@@ -236,7 +252,11 @@ pub async fn clear_rollback(tx: &mut Tx, name: &str) -> Result<(), Error> {
     execute!(tx, installation, SQL, name).map(|_| ())
 }
 
-/// Forgets everything about a list's updates, because the list was removed.
-pub async fn forget(tx: &mut Tx, name: &str) -> Result<(), Error> {
-    execute!(tx, installation, "delete from list_updates where list = $1", name).map(|_| ())
+/// Forgets everything about a list's updates except that the list was removed now. This also ends the lease of an update.
+pub async fn record_removal(tx: &mut Tx, name: &str) -> Result<(), Error> {
+    execute!(tx, installation, "delete from list_updates where list = $1", name)?;
+    insert(tx, name).await?;
+    let now = tx.now();
+    const SQL: &str = "update list_updates set removed_at = $2 where list = $1";
+    execute!(tx, installation, SQL, name, now).map(|_| ())
 }

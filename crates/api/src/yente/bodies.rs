@@ -23,9 +23,9 @@ pub struct ListedEntityBody {
     /// The sources of the entity.
     #[schema(example = json!(["us_ofac_sdn"]))]
     pub datasets: Vec<String>,
-    /// Always empty, because lists that are imported separately are not merged.
+    /// Always empty, because entities with different ids are not merged.
     pub referents: Vec<String>,
-    /// Whether a topic of the entity is a risk in business.
+    /// Whether at least one topic of the entity counts as a business risk.
     pub target: bool,
     /// Always null, because lists do not state it.
     pub first_seen: Option<String>,

@@ -54,7 +54,7 @@ pub struct ExampleBody {
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "read by the derive only; `queries` reads the body")]
 pub struct MatchRequest {
-    /// One to 100 queries by a name of your choice.
+    /// One to 100 queries, each under a name of your choice.
     #[schema(schema_with = queries_schema)]
     queries: BTreeMap<String, ExampleBody>,
     /// Accepted, without effect.
@@ -67,7 +67,7 @@ pub struct MatchRequest {
 
 fn queries_schema() -> utoipa::openapi::schema::Object {
     utoipa::openapi::ObjectBuilder::new()
-        .description(Some("One to 100 queries by a name of your choice."))
+        .description(Some("One to 100 queries, each under a name of your choice."))
         .additional_properties(Some(<ExampleBody as utoipa::PartialSchema>::schema()))
         .min_properties(Some(1))
         .max_properties(Some(queries::MAX_QUERIES))
@@ -187,23 +187,23 @@ fn answered(query: &MatchQuery, matches: Matches) -> MatchesBody {
 /// Match subjects against a dataset.
 ///
 /// Each query is searched with all its names, dates, countries, numbers and wallets. A result is a `match` if its score
-/// reaches the threshold; whether an entity is sanctioned, its `topics` state.
+/// reaches the threshold. An entity's `topics` state whether it is sanctioned.
 #[utoipa::path(post, path = "/v2/yente/match/{dataset}", operation_id = "matchEntities", tag = "List search",
     security(("basic" = [])),
     params(
         ("dataset" = String, Path, description = "`default` for all lists of the account, or a list's name", example = "default"),
-        ("limit" = Option<i64>, Query, description = "Results of a query (5)", maximum = 500),
+        ("limit" = Option<i64>, Query, description = "Maximum results per query; by default 5", maximum = 500),
         ("threshold" = Option<f64>, Query, description = "The score from which a result is a match; by default the account's, 0.70"),
         ("cutoff" = Option<f64>, Query, description = "The score from which a result is returned; by default the threshold, at least 0.2"),
         ("algorithm" = Option<String>, Query, description = "A name that `/v2/yente/algorithms` lists, or `best`. All mean the same algorithm",
             pattern = "^(bonafide|best|logic-v1|logic-v2|name-based|name-qualified|regression-v1|regression-v2)$"),
         ("include_dataset" = Option<Vec<String>>, Query, description = "Only entities of one of these datasets"),
-        ("exclude_dataset" = Option<Vec<String>>, Query, description = "Not these datasets"),
-        ("exclude_schema" = Option<Vec<SchemaName>>, Query, description = "Not these schemata"),
+        ("exclude_dataset" = Option<Vec<String>>, Query, description = "Exclude these datasets"),
+        ("exclude_schema" = inline(Option<Vec<SchemaName>>), Query, description = "Exclude these schemata"),
         ("topics" = Option<Vec<String>>, Query, description = "Only entities with one of these topics"),
         ("changed_since" = Option<String>, Query, description = "Only entities of lists that were imported after this time",
             pattern = r"^\d{4}-\d{2}-\d{2}(T\d{2}(:\d{2}(:\d{2})?)?)?$"),
-        ("exclude_entity_ids" = Option<Vec<String>>, Query, description = "Not the entities with these ids; at most 50"),
+        ("exclude_entity_ids" = Option<Vec<String>>, Query, description = "Exclude the entities with these ids; at most 50"),
         ("fuzzy" = Option<String>, Query, description = "Ignored: every search allows other spellings")),
     request_body = MatchRequest,
     responses((status = 200, description = "An answer for each query",

@@ -115,7 +115,7 @@ impl Parameters {
         let text = self.last(name)?;
         let word = words.iter().find(|word| **word == text).copied();
         if word.is_none() {
-            self.fault(name, format_args!("must be {}", words.join(", ")));
+            self.fault(name, format_args!("must be one of {}", words.join(", ")));
         }
         word
     }
@@ -128,7 +128,7 @@ impl Parameters {
             match words.iter().find(|word| **word == text) {
                 Some(word) if found.contains(word) => {}
                 Some(word) => found.push(word),
-                None => self.fault(name, format_args!("must be {}", words.join(", "))),
+                None => self.fault(name, format_args!("must be one of {}", words.join(", "))),
             }
         }
         found
@@ -140,7 +140,7 @@ impl Parameters {
         if changed_since.as_deref().is_some_and(|text| !is_time(text)) {
             self.fault(
                 "changed_since",
-                "must be YYYY-MM-DD, also with THH, THH:MM or THH:MM:SS",
+                "must be YYYY-MM-DD, optionally followed by THH, THH:MM or THH:MM:SS",
             );
         }
         let exclude_ids = self.list("exclude_entity_ids");
@@ -259,7 +259,7 @@ mod tests {
             ("limit=", "query.limit"),
             ("threshold=NaN", "query.threshold"),
             ("target=maybe", "query.target"),
-            ("filter_op=XOR", "query.filter_op - must be AND, OR"),
+            ("filter_op=XOR", "query.filter_op - must be one of AND, OR"),
             ("facets=colour", "query.facets"),
             ("facets=", "query.facets"),
             ("exclude_schema=-7.6", "query.exclude_schema"),

@@ -36,7 +36,8 @@ pub struct MatchQuery {
 /// Reads the body.
 ///
 /// # Errors
-/// 422 if a member is missing or has the wrong type; 400 for too many queries, or one that cannot be searched.
+/// 422 if a member is missing or has the wrong type, or if a query cannot be searched; 400 for no or too many queries,
+/// or an unknown schema.
 pub fn read(body: &Map<String, Value>) -> Result<Vec<MatchQuery>, Problem> {
     let mut faults = Vec::new();
     for (member, is_right) in [
@@ -175,8 +176,8 @@ fn query(parts: QueryParts<'_>) -> Result<MatchQuery, Problem> {
     let example = Example::read(schema, properties).map_err(|error| {
         let place = format!("queries.{}.{error}", short(name));
         match error {
-            ExampleError::Values(_) => Problem::validation(vec![format!("body.{place}")]),
-            _ => Problem::invalid(format!("Cannot parse example entity: {place}")),
+            ExampleError::Schema => Problem::invalid(format!("Cannot parse example entity: {place}")),
+            _ => Problem::validation(vec![format!("body.{place}")]),
         }
     })?;
     Ok(MatchQuery {
@@ -263,7 +264,7 @@ mod tests {
             ),
             (
                 one(json!({"schema": "Person", "properties": {}})),
-                400,
+                422,
                 "queries.q.properties - has nothing",
             ),
             (

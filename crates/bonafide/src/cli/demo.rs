@@ -12,6 +12,7 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use service::caller::Caller;
+use service::list_set::CheckedSet;
 use service::permissions::Role;
 use service::{App, flows, groups, list_set, merchants, sessions};
 use store::credentials::{self, AuthOutcome};
@@ -135,6 +136,7 @@ async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
 pub(super) async fn seed_list(db: &Db, store: &ListStore) -> anyhow::Result<()> {
     let demo = sanctions::demo_list();
     let _lock = store.lock()?;
+    let checked = CheckedSet::read(db).await?;
     store
         .activate(&demo)
         .context("the demo list cannot be activated")?;
@@ -142,10 +144,12 @@ pub(super) async fn seed_list(db: &Db, store: &ListStore) -> anyhow::Result<()> 
         db,
         store,
         (&demo.name, ListFormat::FollowTheMoney),
+        &checked,
         "server",
         false,
     )
-    .await
+    .await?;
+    Ok(())
 }
 
 async fn make(app: &App) -> anyhow::Result<Demo> {

@@ -4,11 +4,11 @@
 use anyhow::Context;
 use service::config::DataConfig;
 use service::installation_acts::{self, InstallationAct, Rollback};
+use service::list_copies;
+use service::list_set::{self, CheckedSet};
 use service::lists::PastWallets;
 use service::operations::COMMAND_LINE;
 use service::problem::Problem;
-use service::{list_copies, list_set};
-use store::list_sets;
 
 use super::data::{self, Data};
 use super::list_diff::{find, replaced_last};
@@ -18,10 +18,10 @@ pub(super) async fn run(config: &DataConfig, list: &str, version: Option<&str>) 
     let Data { db, objects } = data::open_existing(config).await?;
     let store = config.list_store()?;
     let _lock = store.lock()?;
-    let set = list_sets::current(&mut db.read().await?).await?;
-    let in_use = set.and_then(|set| set.lists.get(list).cloned());
-    let in_use =
-        in_use.with_context(|| format!("no list {list} is in use: `bonafide lists status` shows them"))?;
+    let checked = CheckedSet::read(&db).await?;
+    let in_use = checked
+        .list(list)
+        .with_context(|| format!("the list {list} is not in use: `bonafide lists status` shows the lists"))?;
     let digest = hex::encode(in_use.digest);
     let versions = store.versions(list)?;
     let to = match version {
@@ -55,7 +55,7 @@ pub(super) async fn run(config: &DataConfig, list: &str, version: Option<&str>) 
     }
     store.roll_back(list, to)?;
     list_copies::store_copy(&objects, &store, list, &to.digest).await?;
-    list_set::roll_back(&db, &store, list, COMMAND_LINE)
+    list_set::roll_back(&db, &store, list, &checked, COMMAND_LINE)
         .await
         .with_context(|| {
             format!(

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use list_sources::sources::ListSourceConfig;
@@ -10,7 +11,7 @@ use sanctions::Guards;
 use service::config::DataConfig;
 use service::installation_acts::{self, InstallationAct};
 use service::list_import::{ImportOptions, ListFiles, import_list};
-use service::list_set;
+use service::list_set::{self, CheckedSet};
 use service::lists::PastWallets;
 use service::operations::COMMAND_LINE;
 use service::problem::Problem;
@@ -46,7 +47,7 @@ enum Action {
         /// required, two operators must confirm a loss of more than 20 percent.
         #[arg(long)]
         max_shrink: Option<u8>,
-        /// Print one JSON object for each list: what was read, rejected and made of every kind of value.
+        /// Print one JSON object for each list: what was read and rejected, and how each kind of value was used.
         #[arg(long)]
         json: bool,
     },
@@ -54,10 +55,10 @@ enum Action {
     Update {
         /// The lists; by default all lists in use whose publisher is known.
         lists: Vec<String>,
-        /// Take the newest files of this folder instead, by the names that publishers give them. No connection is made.
+        /// Use each list's newest file in this folder, found by its publisher's file name. No connection is made.
         #[arg(long, value_name = "FOLDER")]
         from: Option<PathBuf>,
-        /// As for `import`.
+        /// The same option as for `import`: accept a larger loss of entities, in percent.
         #[arg(long)]
         max_shrink: Option<u8>,
         /// Print one JSON object for each list.
@@ -66,7 +67,7 @@ enum Action {
         #[command(flatten)]
         sources: ListSourceConfig,
     },
-    /// Make an earlier version of a list the one in use again. Where two people are required, two operators must
+    /// Return a list to an earlier version. Where two people are required, two operators must
     /// confirm it.
     Rollback {
         /// The list's name, as `status` shows it.
@@ -143,21 +144,22 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
 async fn import_all(
     config: &DataConfig,
     files: &[PathBuf],
-    mut guards: Guards,
+    guards: Guards,
     max_shrink: Option<u8>,
     json: bool,
 ) -> anyhow::Result<()> {
     let Data { db, objects } = data::open(config).await?;
     let store = config.list_store()?;
-    let _lock = store.lock()?;
-    guards.installed = list_set::installed(&db).await?;
-    let options = ImportOptions {
-        max_shrink,
-        actor: COMMAND_LINE,
-        always_recorded: true,
-    };
+    let lock = Arc::new(store.lock()?);
     let mut refused = 0;
     for group in by_list(files) {
+        let options = ImportOptions {
+            max_shrink,
+            actor: COMMAND_LINE,
+            always_recorded: true,
+            checked: &CheckedSet::read(&db).await?,
+            lock: &lock,
+        };
         let files = ListFiles::Paths(group.into_iter().map(Path::to_owned).collect());
         match import_list((&db, &objects), &store, files, &guards, options).await {
             Ok(report) => print_report(&report, config.list_unchanged_imports, json)?,

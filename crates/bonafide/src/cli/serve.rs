@@ -78,6 +78,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         ),
     };
     let lists = Arc::new(Lists::of_node(&config.data)?);
+    lists.store().delete_leftovers()?;
     list_set::adopt(&data.db, lists.store()).await?;
     if config.demo {
         demo::seed_list(&data.db, lists.store()).await?;

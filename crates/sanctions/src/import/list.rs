@@ -47,6 +47,12 @@ pub enum ListFormat {
 }
 
 impl ListFormat {
+    /// Whether OpenSanctions publishes the format.
+    pub fn is_open_sanctions(self) -> bool {
+        use ListFormat::{FollowTheMoney, FollowTheMoneyDelta, SimpleCsv};
+        matches!(self, FollowTheMoney | FollowTheMoneyDelta | SimpleCsv)
+    }
+
     /// Whether a list in this format is screened only for accounts that chose it. Formats that every version could
     /// import are screened for all accounts.
     pub fn needs_choice(self) -> bool {

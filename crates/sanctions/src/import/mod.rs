@@ -324,7 +324,7 @@ pub enum ImportRefusal {
         active: String,
     },
     /// The file has another list than the expected one.
-    #[error("the file should have the list {expected}: check its address")]
+    #[error("the file does not contain the list {expected}: check its address or name")]
     OtherList {
         /// The expected list.
         expected: String,

@@ -2,7 +2,7 @@
 //! publisher still offers the one in use. A confirmation changes a list's dates and never its content.
 
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Read as _, Write as _};
+use std::io::{BufReader, BufWriter, Read, Seek as _, SeekFrom, Write};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -64,18 +64,18 @@ impl ListStore {
             .collect())
     }
 
-    /// The file of a list in use, if it has this content.
+    /// The file of a list in use, if it has this content and is not damaged.
     ///
     /// # Errors
-    /// When the file cannot be opened.
+    /// When the file cannot be read.
     pub fn open_file(&self, list: &str, digest: &str) -> Result<Option<File>, StoreError> {
         Self::open_version(self.path(list), list, digest)
     }
 
-    /// The file of a replaced version, if it is kept.
+    /// The file of a replaced version, if it is kept and not damaged.
     ///
     /// # Errors
-    /// When the file cannot be opened.
+    /// When the file cannot be read.
     pub fn open_kept(&self, list: &str, digest: &str) -> Result<Option<File>, StoreError> {
         match self.kept.find(&safe_name(list), digest) {
             Some(path) => Self::open_version(path, list, digest),
@@ -84,12 +84,34 @@ impl ListStore {
     }
 
     fn open_version(path: PathBuf, list: &str, digest: &str) -> Result<Option<File>, StoreError> {
-        let is_it =
-            read_header(&path).is_ok_and(|(header, _)| header.sha256 == digest && header.list == list);
-        Ok(match is_it {
-            true => Some(File::open(path)?),
-            false => None,
-        })
+        let Ok((header, mut reader)) = read_header(&path) else {
+            return Ok(None);
+        };
+        if header.sha256 != digest || header.list != list {
+            return Ok(None);
+        }
+        // Whoever replaces the file meanwhile changes nothing here: this is still the file that was opened.
+        if copy_rest(&mut reader, &mut std::io::sink())? != digest {
+            return Ok(None);
+        }
+        let mut file = reader.into_inner();
+        file.seek(SeekFrom::Start(0))?;
+        Ok(Some(file))
+    }
+
+    /// Deletes files that a killed process left half-written. Returns how many. Does nothing while another process
+    /// changes the folder's lists.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn delete_leftovers(&self) -> Result<usize, StoreError> {
+        let folder = File::open(&self.folder)?;
+        if folder.try_lock().is_err() {
+            return Ok(0);
+        }
+        let leftovers = self.files_with("new")?;
+        let deleted = leftovers.iter().filter(|path| fs::remove_file(path).is_ok());
+        Ok(deleted.count())
     }
 
     /// A file in the folder without a name, which disappears with the process.
@@ -100,12 +122,18 @@ impl ListStore {
         tempfile::tempfile_in(&self.folder)
     }
 
-    /// Makes a copy of a list's file the one in use, if it has exactly the given content. It gets the given version. A
-    /// replaced file with another content is kept.
+    /// Makes a copy of a list's file the one in use, if it has exactly the given content. It gets the given version and
+    /// time of import (ms since 1970); without one it keeps its own. A replaced file with another content is kept.
     ///
     /// # Errors
     /// When the copy has another content or is damaged, or the folder cannot be written.
-    pub fn install(&self, list: &str, content: &ListContent, file: File) -> Result<(), InstallError> {
+    pub fn install(
+        &self,
+        list: &str,
+        content: &ListContent,
+        imported_at: Option<i64>,
+        file: File,
+    ) -> Result<(), InstallError> {
         let path = self.path(list);
         let beside = path.with_extension(format!("{}.copy.new", std::process::id()));
         let installed = (|| {
@@ -113,25 +141,20 @@ impl ListStore {
             let mut line = Vec::new();
             import::read_line(&mut reader, &mut line)?;
             let mut header: Header = serde_json::from_slice(&line).map_err(|_| InstallError::Damaged)?;
-            if header.format != FORMAT || header.list != list || header.sha256 != content.digest {
+            if header.format != FORMAT {
+                return Err(InstallError::Format);
+            }
+            if header.list != list || header.sha256 != content.digest {
                 return Err(InstallError::Other);
             }
             // Publishers give the same entities another date.
             header.version.clone_from(&content.version);
+            // The clock of the node that wrote the copy may be ahead.
+            header.imported_at = imported_at.unwrap_or(header.imported_at).min(self.now());
             let mut written = BufWriter::new(File::create(&beside)?);
             serde_json::to_writer(&mut written, &header).map_err(std::io::Error::from)?;
             written.write_all(b"\n")?;
-            let mut hash = Sha256::new();
-            let mut part = vec![0; 1 << 16];
-            loop {
-                let read = reader.read(&mut part)?;
-                if read == 0 {
-                    break;
-                }
-                hash.update(&part[..read]);
-                written.write_all(&part[..read])?;
-            }
-            if hex::encode(hash.finalize()) != content.digest {
+            if copy_rest(&mut reader, &mut written)? != content.digest {
                 return Err(InstallError::Damaged);
             }
             let written = written
@@ -152,16 +175,21 @@ impl ListStore {
     /// # Errors
     /// When the version is not kept, is damaged or is too old for screening, or the folder cannot be written.
     pub fn roll_back(&self, list: &str, to: &ListContent) -> Result<(), RollbackError> {
-        let found = self.version(list, &to.digest)?;
-        let found = found.ok_or_else(|| RollbackError::NotKept {
+        let not_kept = || RollbackError::NotKept {
             list: list.to_owned(),
             version: to.version.clone(),
-        })?;
-        let dates = ListDates::new(list, &found.version, self.now());
+        };
+        // Its bytes are copied, so that its digest stays.
+        let file = self.open_kept(list, &to.digest)?.ok_or_else(not_kept)?;
+        let now = self.now();
+        let dates = ListDates::new(list, &to.version, now);
         self.check(&dates)
             .map_err(|stale| RollbackError::Stale(Box::new(stale)))?;
-        self.activate(&found)?;
-        Ok(())
+        self.install(list, to, Some(now), file)
+            .map_err(|error| match error {
+                InstallError::File(error) => RollbackError::Store(error.into()),
+                InstallError::Format | InstallError::Other | InstallError::Damaged => not_kept(),
+            })
     }
 
     /// Records that the publisher offers the content in use at a time (ms since 1970), which renews the list's import
@@ -234,12 +262,29 @@ pub enum RollbackError {
     Store(#[from] StoreError),
 }
 
+/// Copies what follows a header. Returns its SHA-256 in hexadecimal.
+fn copy_rest(from: &mut impl Read, to: &mut impl Write) -> std::io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut part = vec![0; 1 << 16];
+    loop {
+        let read = from.read(&mut part)?;
+        let Some(read @ [_, ..]) = part.get(..read) else {
+            return Ok(hex::encode(hash.finalize()));
+        };
+        hash.update(read);
+        to.write_all(read)?;
+    }
+}
+
 /// Why a copy of a list cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// It is another list or content, or another version of this program wrote it.
-    #[error("it is another list, or a different version of this program wrote it")]
+    /// It is another list or content.
+    #[error("it is another list")]
     Other,
+    /// A version of this program with another format wrote it.
+    #[error("a different version of this program wrote it")]
+    Format,
     /// Its checksum is wrong.
     #[error("it is damaged")]
     Damaged,

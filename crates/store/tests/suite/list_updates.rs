@@ -95,8 +95,21 @@ pub(crate) async fn attempts_and_rollbacks_are_recorded(bench: Bench) {
         .unwrap();
     assert_eq!(all.len(), 1);
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        list_updates::forget(tx, "un").await
+        list_updates::record_import(tx, "un", true).await
     })
     .unwrap();
-    assert!(get(bench).await.attempted_at.is_none());
+    assert_eq!(get(bench).await.is_open_sanctions, Some(true));
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        list_updates::record_removal(tx, "un").await
+    })
+    .unwrap();
+    let removed = get(bench).await;
+    assert!(removed.attempted_at.is_none() && removed.removed_at.is_some());
+    // No server brings a removed list back; an import does.
+    assert!(!begin(bench, Uuid::new_v4(), HOUR, HOUR).await);
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        list_updates::record_import(tx, "un", false).await
+    })
+    .unwrap();
+    assert!(begin(bench, Uuid::new_v4(), HOUR, HOUR).await);
 }

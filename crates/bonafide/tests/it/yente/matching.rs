@@ -198,7 +198,7 @@ on_both!(matches_are_refused_as_in_yente, |backend| {
         (
             "default",
             one(json!({"schema": "Person", "properties": {}})),
-            400,
+            422,
             "nothing to search",
         ),
         ("default", json!({"queries": {}}), 400, "No queries provided"),
