@@ -4,7 +4,7 @@
 use super::routes::{Routes, Row};
 use super::{
     accounts, alerts, api_log, audit, branding, dashboard, flows, groups, insight, keys, links, monitoring,
-    operator, privacy, review, screening, second, webhooks,
+    operator, privacy, review, screening, screening_file, second, webhooks,
 };
 
 /// All routes, area by area.
@@ -26,6 +26,7 @@ pub(super) fn all() -> Routes {
         privacy::routes,
         review::routes,
         screening::routes,
+        screening_file::routes,
         second::routes,
         webhooks::routes,
     ];

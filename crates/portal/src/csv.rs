@@ -30,7 +30,7 @@ fn text(rows: &[Vec<String>]) -> Result<Vec<u8>, Problem> {
 }
 
 /// Puts an apostrophe before a cell that begins like a formula (OWASP, *CSV Injection*).
-fn harmless(cell: &str) -> String {
+pub fn harmless(cell: &str) -> String {
     let is_number = cell.parse::<f64>().is_ok();
     match cell.chars().next() {
         Some('=' | '+' | '-' | '@' | '\t' | '\r' | '\n') if !is_number => format!("'{cell}"),

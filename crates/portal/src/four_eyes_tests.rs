@@ -47,6 +47,7 @@ const FORMS: &[Row] = &[
     ("/portal/people/{facemapId}/merge", &[Act::MergePeople]),
     ("/portal/people/{facemapId}/split", &[Act::SplitPerson]),
     ("/portal/screening", &[]),
+    ("/portal/screening/file", &[]),
     // "Other person" sets the listing aside. "Same person" changes no status. Several alerts are decided one by one.
     ("/portal/alerts/{id}/decide", &[Act::SetAside]),
     ("/portal/alerts/decide", &[Act::SetAside, Act::BulkDecision]),

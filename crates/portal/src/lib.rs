@@ -34,6 +34,8 @@ pub mod proposal;
 pub mod review;
 pub mod routes;
 pub mod screening;
+mod screening_file;
+pub mod screening_report;
 pub mod sealed_search;
 pub mod second;
 pub mod session;

@@ -68,7 +68,7 @@ struct SearchResults {
 
 #[derive(Template)]
 #[template(path = "portal/screening.html")]
-struct Desk {
+pub(super) struct Desk {
     page: Page,
     asked: NameQuery,
     wrong: FormErrors,
@@ -78,6 +78,8 @@ struct Desk {
     found: Option<SearchResults>,
     /// Why the lists are unavailable.
     unavailable: Option<String>,
+    /// What is wrong with the uploaded file; empty: nothing.
+    wrong_file: String,
 }
 
 impl Desk {
@@ -93,7 +95,38 @@ impl Desk {
             lists: insight::lists(app, member.scope()?.sandbox).await?,
             found: None,
             unavailable: None,
+            wrong_file: String::new(),
         })
+    }
+
+    /// The page after a file that cannot be screened.
+    ///
+    /// # Errors
+    /// When the lists' state cannot be read or the page cannot be rendered.
+    pub(super) async fn refuse_file(
+        app: &Shared,
+        page: Page,
+        member: &Member,
+        wrong: String,
+    ) -> Result<Response, Rejection> {
+        let mut desk = Desk::new(app, page, member, NameQuery::default()).await?;
+        desk.wrong_file = wrong;
+        Ok((StatusCode::BAD_REQUEST, page::html(desk)?).into_response())
+    }
+
+    /// The page while the lists cannot be searched.
+    ///
+    /// # Errors
+    /// As [`Desk::refuse_file`].
+    pub(super) async fn refuse_lists(
+        app: &Shared,
+        page: Page,
+        member: &Member,
+        reason: String,
+    ) -> Result<Response, Rejection> {
+        let mut desk = Desk::new(app, page, member, NameQuery::default()).await?;
+        desk.unavailable = Some(reason);
+        Ok((StatusCode::SERVICE_UNAVAILABLE, page::html(desk)?).into_response())
     }
 }
 
@@ -142,7 +175,7 @@ async fn search_lists(
         .await
 }
 
-async fn desk(
+pub(super) async fn desk(
     State(app): State<Shared>,
     page: Page,
     member: Member,

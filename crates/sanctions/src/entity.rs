@@ -147,7 +147,7 @@ impl IdentifierKind {
     }
 
     /// FollowTheMoney's property name; `identifier` for [`IdentifierKind::Other`].
-    fn property(self) -> &'static str {
+    pub(crate) fn property(self) -> &'static str {
         match self {
             IdentifierKind::Lei => "leiCode",
             IdentifierKind::Isin => "isin",

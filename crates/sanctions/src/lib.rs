@@ -11,6 +11,8 @@ pub mod changes;
 mod common_names;
 mod compare;
 mod countries;
+pub mod customer_results;
+pub mod customers;
 mod demo;
 mod distance;
 pub mod entity;

@@ -17,6 +17,7 @@ use service::config::{DataConfig, ServeConfig};
 
 use super::errors::Unusable;
 use super::output::print_line;
+use super::screen_file;
 
 /// The longest line of a batch, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
@@ -263,6 +264,15 @@ pub(crate) struct Screen {
     /// Score pairs of entities instead of searching the lists.
     #[arg(long)]
     pairs: bool,
+    /// Read a CSV file of customers instead of NDJSON, and print a table with one row for each.
+    #[arg(long, requires = "batch", conflicts_with = "pairs")]
+    csv: bool,
+    /// The CSV file; by default it is read from stdin.
+    #[arg(requires = "csv")]
+    file: Option<PathBuf>,
+    /// Write a report for people to read to this file, as HTML. It contains personal data.
+    #[arg(long, requires = "csv")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     source: Source,
     #[command(flatten)]
@@ -291,9 +301,37 @@ impl Screen {
         let screener = self.data.list_store()?.load()?;
         let mut options = sanctions::ScreenOptions::default();
         options.threshold = self.threshold.unwrap_or(options.threshold);
+        if self.csv {
+            return self.screen_file(&screener, options);
+        }
         answer(self.source.batch, given, "give --name, or use --batch", |line| {
             sanctions::answer_line(&screener, &options, line)
         })
+    }
+}
+
+impl Screen {
+    fn screen_file(
+        &self,
+        screener: &sanctions::Screener,
+        options: sanctions::ScreenOptions,
+    ) -> anyhow::Result<()> {
+        let lists = self.data.list_store()?.status()?;
+        let name = self.file.as_ref().map(|file| file.display().to_string());
+        let request = screen_file::Request {
+            name: name.unwrap_or_else(|| "Customers".to_owned()),
+            report: self.report.clone(),
+            options,
+        };
+        let table = std::io::BufWriter::new(std::io::stdout().lock());
+        match &self.file {
+            None => screen_file::run(screener, &lists, std::io::stdin().lock(), table, request),
+            Some(path) => {
+                let file = std::fs::File::open(path);
+                let file = file.with_context(|| format!("{} cannot be read", path.display()))?;
+                screen_file::run(screener, &lists, std::io::BufReader::new(file), table, request)
+            }
+        }
     }
 }
 

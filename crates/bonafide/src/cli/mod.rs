@@ -35,6 +35,7 @@ mod restore;
 mod review;
 mod runtime;
 mod score;
+mod screen_file;
 mod serve;
 mod webhook;
 

@@ -9,11 +9,12 @@ pub(super) mod faces;
 pub(super) mod figures;
 pub(super) mod files;
 mod liveness;
-mod parallel;
+pub(super) mod parallel;
 mod peer;
 mod portraits;
 mod sanctions;
 mod scores;
+mod threshold_curves;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;

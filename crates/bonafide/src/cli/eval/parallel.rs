@@ -9,7 +9,7 @@ use anyhow::anyhow;
 ///
 /// # Errors
 /// The first error of a piece stops its thread; the others end their work first.
-pub(super) fn each<T: Send>(
+pub(in crate::cli) fn each<T: Send>(
     count: usize,
     threads: usize,
     piece: impl Fn(usize) -> anyhow::Result<Option<T>> + Sync,

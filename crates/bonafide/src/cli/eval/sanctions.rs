@@ -10,7 +10,8 @@ use sanctions::{DEFAULT_THRESHOLD, Query, ScreenOptions, Screener, answer_pair_l
 use serde_json::{Map, Value, json};
 use service::config::DataConfig;
 
-use super::figures::{Report, Tally, rounded, share, upper_limit};
+use super::figures::{Report, rounded, share, upper_limit};
+use super::threshold_curves::{self, ScoredPair, by_threshold, groups, scripts, tally};
 use crate::cli::errors::Unusable;
 
 /// `bonafide eval sanctions`.
@@ -20,6 +21,9 @@ pub(super) struct Sanctions {
     /// `{"query": entity, "candidate": entity, "match": true/false}` in FollowTheMoney's shape.
     #[arg(long)]
     pairs: Vec<PathBuf>,
+    /// Draw precision, recall and F1 of all pairs by threshold, also by kind and script, into this SVG file.
+    #[arg(long, requires = "pairs")]
+    curves: Option<PathBuf>,
     /// People on the imported lists: CSV with any of `full_name`, `first_name`, `middle_name`, `last_name`,
     /// `date_of_birth`, `nationality`.
     #[arg(long)]
@@ -49,12 +53,20 @@ impl Sanctions {
             return Err(Unusable("name --pairs, --positives or --negatives FILE".into()).into());
         }
         let mut report = Report::new();
+        let mut all = Vec::new();
         for file in &self.pairs {
-            let lines = pair_lines(file)?;
-            report.insert(
-                format!("pairs {}", file.display()),
-                score(&lines, self.threshold)?,
-            );
+            let pairs = score(&pair_lines(file)?)?;
+            let section = format!("pairs {}", file.display());
+            report.insert(section.clone(), tally(&pairs, self.threshold).json());
+            report.insert(format!("{section} by threshold"), by_threshold(&pairs));
+            for (group, pairs) in groups(&pairs) {
+                let figures = tally(pairs, self.threshold).json();
+                report.insert(format!("{section} {group}"), figures);
+            }
+            all.extend(pairs);
+        }
+        if let Some(file) = &self.curves {
+            threshold_curves::write(file, &all)?;
         }
         if !people.is_empty() {
             let screener = self.data.list_store()?.load()?;
@@ -163,16 +175,30 @@ fn named_pair(row: &Map<String, Value>) -> anyhow::Result<(String, bool)> {
     Ok((pair.to_string(), truth))
 }
 
-fn score(pairs: &[(String, bool)], threshold: f64) -> anyhow::Result<Value> {
-    let mut tally = Tally::default();
-    for (line, truth) in pairs {
+fn score(pairs: &[(String, bool)]) -> anyhow::Result<Vec<ScoredPair>> {
+    let scored = |(line, truth): &(String, bool)| {
         let answer: Value = serde_json::from_str(&answer_pair_line(line))?;
         if let Some(error) = answer["error"]["message"].as_str() {
             return Err(Unusable(format!("{error}: {line}")).into());
         }
-        tally.add(*truth, answer["score"].as_f64().unwrap_or_default() >= threshold);
-    }
-    Ok(tally.json())
+        let score = answer["score"].as_f64();
+        let pair: Value = serde_json::from_str(line)?;
+        let sides = [&pair["query"], &pair["candidate"]];
+        let names = sides.map(|side| side["properties"]["name"].as_array());
+        let names: Vec<&str> = names
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        Ok(ScoredPair {
+            score: score.ok_or_else(|| Unusable(format!("has no score: {line}")))?,
+            truth: *truth,
+            kind: pair["query"]["schema"].as_str().unwrap_or_default().to_owned(),
+            scripts: scripts(&names),
+        })
+    };
+    pairs.iter().map(scored).collect()
 }
 
 /// People as screening queries.
@@ -225,13 +251,13 @@ mod tests {
         let line = json!({"query": entity("Tamsin Velloway"), "candidate": entity("Tamsin Velloway"), "match": false});
         std::fs::write(&ndjson, format!("{line}\n\n")).unwrap();
 
-        let figures = score(&pair_lines(&csv).unwrap(), 0.7).unwrap();
+        let figures = tally(&score(&pair_lines(&csv).unwrap()).unwrap(), 0.7).json();
         assert_eq!(
             (&figures["pairs"], &figures["f1"]),
             (&json!(3), &json!(1.0)),
             "{figures}"
         );
-        let figures = score(&pair_lines(&ndjson).unwrap(), 0.7).unwrap();
+        let figures = tally(&score(&pair_lines(&ndjson).unwrap()).unwrap(), 0.7).json();
         assert_eq!(
             (&figures["falsePositive"], &figures["precision"]),
             (&json!(1), &json!(0.0)),

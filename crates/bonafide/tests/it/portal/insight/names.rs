@@ -147,3 +147,53 @@ on_both!(a_missing_list_is_named, |backend| {
     }
     assert!(list.contains("No sanctions list<"), "{list}");
 });
+
+on_both!(a_file_of_customers_is_screened_and_not_stored, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let browser = Browser::sign_up(&server, demo["merchantId"].as_str().unwrap(), "reviewer").await;
+    let listed = sanctions::demo_list().entities[0].names[0].clone();
+    let upload = async |content: String, result: &'static str| {
+        let part = reqwest::multipart::Part::bytes(content.into_bytes()).file_name("customers.csv");
+        let form = reqwest::multipart::Form::new()
+            .part("file", part)
+            .text("result", result);
+        let request = browser
+            .request(reqwest::Method::POST, "/portal/screening/file")
+            .header("origin", &server.base)
+            .header("sec-fetch-site", "same-origin")
+            .multipart(form);
+        browser.send(request).await
+    };
+    let file = format!("id,name,dob,note\n1,{listed},,x\n2,Ferdinand Okonkwo-Vandermeer,yesterday,\n3,,,\n");
+    let table = upload(file.clone(), "table").await;
+    assert_eq!(table.status, 200);
+    let rows: Vec<&str> = table.body.lines().collect();
+    assert_eq!(rows.len(), 4, "{}", table.body);
+    assert!(rows[1].contains(",match,") && rows[2].contains(",clear,") && rows[3].contains(",not-screened,"));
+    let report = upload(file, "report").await;
+    assert_eq!(report.status, 200);
+    assert!(
+        report.body.contains(&listed)
+            && report.body.contains("nothing to screen")
+            && report.body.contains("note")
+    );
+    for (content, part) in [
+        (String::new(), "Choose a file."),
+        ("name,dob\n".into(), "no customers"),
+        ("e-mail\nx\n".into(), "first row must name"),
+        (
+            format!("name\n{}", "Ann\n".repeat(20_001)),
+            "more than 20000 customers",
+        ),
+    ] {
+        let refused = upload(content, "report").await;
+        assert_eq!(refused.status, 400);
+        assert!(refused.body.contains(part), "{part}: {}", refused.body);
+    }
+    let (rows, named) = (
+        "select count(*) from audit where action = 'screening.searched' and subject = 'by file'",
+        "select count(*) from audit where detail like '%Okonkwo%'",
+    );
+    assert_eq!((server.count(rows).await, server.count(named).await), (2, 0));
+    assert!(!server.log().await.contains("Okonkwo"));
+});

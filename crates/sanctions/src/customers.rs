@@ -1,0 +1,453 @@
+//! Customers in a CSV file: reads each row as a query, by the names of the columns. It searches nothing and guesses no
+//! value: a row that cannot be read is an error with its line, never a customer without hits.
+
+use std::cell::Cell;
+use std::io::{BufRead, Cursor, Read};
+use std::rc::Rc;
+
+use crate::countries;
+use crate::entity::{Gender, IdentifierKind, PartialDate, Schema};
+use crate::query::{Query, QueryIdentifier};
+
+/// Maximum number of bytes of a row.
+const MAX_ROW: usize = 1 << 20;
+/// Separators of columns. The one that the header has most often counts.
+const SEPARATORS: [u8; 4] = *b",;\t|";
+
+/// Why a file of customers cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CustomerFileError {
+    /// The file is empty.
+    #[error("the file has no rows: the first one must name the columns, such as id,name,dob,country")]
+    Empty,
+    /// No column has something to search.
+    #[error(
+        "no column has something to screen: the first row must name one name, first_name, last_name, wallet, or a \
+         number such as passport_number. It names {0}"
+    )]
+    NothingToScreen(String),
+    /// Two columns would be the same field.
+    #[error("the columns {0} and {1} are the same field: rename one of them")]
+    Twice(String, String),
+    /// The header or a row is not text in UTF-8.
+    #[error("the first row is not UTF-8: save the file as \"CSV UTF-8\"")]
+    NotUtf8,
+    /// A row is too long, for example because a quotation mark is not closed.
+    #[error("the row from line {0} on is longer than 1 MiB: close its quotation mark")]
+    TooLong(u64),
+    /// The file cannot be read.
+    #[error("the file cannot be read: {0}")]
+    Read(#[from] std::io::Error),
+}
+
+/// A field of a customer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Id,
+    Schema,
+    Name,
+    FirstName,
+    MiddleName,
+    LastName,
+    Aliases,
+    Dob,
+    Country,
+    Nationality,
+    Gender,
+    Wallet,
+    Number(IdentifierKind),
+}
+
+impl Field {
+    /// The field of a column's name. Case, spaces and punctuation do not count.
+    fn of(column: &str) -> Option<Field> {
+        let key: String = column
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect();
+        Some(match key.as_str() {
+            "id" | "customerid" | "reference" | "customer" | "externaluserid" | "userid" => Field::Id,
+            "schema" | "type" | "kind" | "customertype" => Field::Schema,
+            "name" | "fullname" | "customername" | "companyname" => Field::Name,
+            "firstname" | "givenname" | "givennames" | "forename" | "forenames" => Field::FirstName,
+            "middlename" | "middlenames" | "secondname" => Field::MiddleName,
+            "lastname" | "surname" | "familyname" => Field::LastName,
+            "alias" | "aliases" | "othernames" | "aka" => Field::Aliases,
+            "dob" | "dateofbirth" | "birthdate" | "birthday" => Field::Dob,
+            "country" | "countryofresidence" | "residence" | "countrycode" => Field::Country,
+            "nationality" | "citizenship" => Field::Nationality,
+            "gender" | "sex" => Field::Gender,
+            "wallet" | "walletaddress" | "cryptoaddress" => Field::Wallet,
+            "idnumber" | "nationalid" | "nationalidnumber" => Field::Number(IdentifierKind::NationalId),
+            "identifier" | "number" | "documentnumber" => Field::Number(IdentifierKind::Other),
+            _ => match IdentifierKind::parse(column) {
+                IdentifierKind::Other => return None,
+                kind => Field::Number(kind),
+            },
+        })
+    }
+
+    fn is_searched(self) -> bool {
+        use Field::{FirstName, LastName, Name, Number, Wallet};
+        matches!(self, Name | FirstName | LastName | Wallet | Number(_))
+    }
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Customer {
+    /// The line on which the row begins, from 1.
+    pub line: u64,
+    /// The caller's id; empty without one.
+    pub id: String,
+    /// The name to display; empty if the row has none.
+    pub name: String,
+    /// The query, or why the row cannot be screened.
+    pub query: Result<Query, String>,
+    /// Values that the search does not use because they cannot be read, by column. They only make a search wider.
+    pub unused: Vec<String>,
+}
+
+/// Reads customers one by one.
+pub struct CustomerReader<R> {
+    rows: csv::Reader<Limited<R>>,
+    row: csv::ByteRecord,
+    /// Bytes since the last row, shared with the input.
+    bytes: Rc<Cell<usize>>,
+    columns: Vec<(String, Option<Field>)>,
+}
+
+/// An input that fails if a row is too long.
+struct Limited<R> {
+    input: R,
+    bytes: Rc<Cell<usize>>,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.bytes.set(self.bytes.get() + read);
+        match self.bytes.get() > MAX_ROW + (1 << 16) {
+            true => Err(std::io::ErrorKind::FileTooLarge.into()),
+            false => Ok(read),
+        }
+    }
+}
+
+impl<R: BufRead> CustomerReader<std::io::Chain<Cursor<Vec<u8>>, R>> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// When there is none, or none of its columns has something to search.
+    pub fn new(mut input: R) -> Result<Self, CustomerFileError> {
+        let mut first = Vec::new();
+        // The header is read ahead to find the separator.
+        (&mut input).take(MAX_ROW as u64).read_until(b'\n', &mut first)?;
+        if first.len() == MAX_ROW {
+            return Err(CustomerFileError::TooLong(1));
+        }
+        let text = first
+            .strip_prefix("\u{feff}".as_bytes())
+            .unwrap_or(&first)
+            .to_vec();
+        let count = |separator: &u8| text.iter().filter(|byte| *byte == separator).count();
+        let separator = SEPARATORS.into_iter().rev().max_by_key(count).unwrap_or(b',');
+        let bytes = Rc::<Cell<usize>>::default();
+        let input = Limited {
+            input: Cursor::new(text).chain(input),
+            bytes: Rc::clone(&bytes),
+        };
+        let mut rows = csv::ReaderBuilder::new()
+            .delimiter(separator)
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(input);
+        let mut row = csv::ByteRecord::new();
+        if !rows.read_byte_record(&mut row).map_err(|error| fault(error, 1))? {
+            return Err(CustomerFileError::Empty);
+        }
+        let names = row.iter().map(|name| std::str::from_utf8(name).map(str::trim));
+        let names: Vec<&str> = names
+            .collect::<Result<_, _>>()
+            .map_err(|_| CustomerFileError::NotUtf8)?;
+        let columns: Vec<(String, Option<Field>)> =
+            names.iter().map(|name| (short(name), Field::of(name))).collect();
+        for (at, (name, field)) in columns.iter().enumerate() {
+            let is_single = !matches!(field, None | Some(Field::Number(_)));
+            let earlier = columns
+                .iter()
+                .take(at)
+                .find(|(_, other)| is_single && other == field);
+            if let Some((earlier, _)) = earlier {
+                return Err(CustomerFileError::Twice(earlier.clone(), name.clone()));
+            }
+        }
+        if !columns
+            .iter()
+            .any(|(_, field)| field.is_some_and(Field::is_searched))
+        {
+            let names: Vec<String> = columns.into_iter().map(|(name, _)| name).take(20).collect();
+            return Err(CustomerFileError::NothingToScreen(names.join(", ")));
+        }
+        Ok(CustomerReader {
+            rows,
+            row,
+            bytes,
+            columns,
+        })
+    }
+}
+
+impl<R: Read> CustomerReader<R> {
+    /// The columns whose names mean nothing here. They are not read.
+    pub fn ignored_columns(&self) -> impl Iterator<Item = &str> {
+        let ignored = self.columns.iter().filter(|(_, field)| field.is_none());
+        ignored.map(|(name, _)| name.as_str())
+    }
+
+    fn customer(&self, line: u64) -> Customer {
+        let mut customer = Customer {
+            line,
+            id: String::new(),
+            name: String::new(),
+            query: Ok(Query::default()),
+            unused: Vec::new(),
+        };
+        let mut cells = Vec::with_capacity(self.row.len());
+        for cell in &self.row {
+            match std::str::from_utf8(cell) {
+                Ok(text) => cells.push(text.trim()),
+                Err(_) => {
+                    customer.query = Err("is not UTF-8: save the file as \"CSV UTF-8\"".to_owned());
+                    return customer;
+                }
+            }
+        }
+        let cell = |wanted: Field| {
+            let place = self
+                .columns
+                .iter()
+                .position(|(_, field)| *field == Some(wanted))?;
+            cells.get(place).copied().filter(|text| !text.is_empty())
+        };
+        customer.id = cell(Field::Id).map(short).unwrap_or_default();
+        let given: Vec<&str> = [Field::FirstName, Field::MiddleName]
+            .into_iter()
+            .filter_map(cell)
+            .collect();
+        let parts = given
+            .iter()
+            .copied()
+            .chain(cell(Field::LastName))
+            .collect::<Vec<_>>();
+        customer.name = cell(Field::Name).map_or_else(|| short(&parts.join(" ")), short);
+        if cells.len() != self.columns.len() {
+            let columns = self.columns.len();
+            customer.query = Err(format!("has {} fields below a header of {columns}", cells.len()));
+            return customer;
+        }
+        let some = |text: Option<&str>| text.map(str::to_owned);
+        let mut query = Query {
+            name: some(cell(Field::Name)),
+            first_name: (!given.is_empty()).then(|| given.join(" ")),
+            last_name: some(cell(Field::LastName)),
+            wallet: some(cell(Field::Wallet)),
+            ..Query::default()
+        };
+        let aliases = cell(Field::Aliases).into_iter().flat_map(|text| text.split(';'));
+        query.aliases = aliases
+            .map(|alias| alias.trim().to_owned())
+            .filter(|alias| !alias.is_empty())
+            .collect();
+        let mut unused = |field: Field, text: Option<&str>, is_read: bool| {
+            if text.is_some() && !is_read {
+                let column = self.columns.iter().find(|(_, known)| *known == Some(field));
+                customer.unused.extend(column.map(|(name, _)| name.clone()));
+            }
+            some(text.filter(|_| is_read))
+        };
+        let country = |text: Option<&str>| text.is_some_and(|text| countries::code(text).is_some());
+        let (dob, residence) = (cell(Field::Dob), cell(Field::Country));
+        let is_date = dob.is_some_and(|text| PartialDate::parse_lenient(text).is_some());
+        query.dob = unused(Field::Dob, dob, is_date);
+        query.country = unused(Field::Country, residence, country(residence));
+        let nationality = cell(Field::Nationality);
+        query.nationality = unused(Field::Nationality, nationality, country(nationality));
+        let gender = cell(Field::Gender);
+        query.gender = unused(Field::Gender, gender, gender.and_then(Gender::parse).is_some());
+        let schema = cell(Field::Schema);
+        query.schema = match schema.map(kind_of) {
+            Some(None) => unused(Field::Schema, schema, false),
+            Some(Some(kind)) => Some(kind.as_str().to_owned()),
+            None => None,
+        };
+        for (place, (_, field)) in self.columns.iter().enumerate() {
+            if let (Some(Field::Number(kind)), Some(text)) =
+                (field, cells.get(place).filter(|text| !text.is_empty()))
+            {
+                query.identifiers.push(QueryIdentifier {
+                    kind: kind.property().to_owned(),
+                    value: (*text).to_owned(),
+                });
+            }
+        }
+        customer.query = match query.to_entity() {
+            Ok(_) => Ok(query),
+            Err(error) => Err(error.to_string()),
+        };
+        customer
+    }
+}
+
+impl<R: Read> Iterator for CustomerReader<R> {
+    type Item = Result<Customer, CustomerFileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            self.bytes.set(0);
+            let line = self.rows.position().line();
+            match self.rows.read_byte_record(&mut self.row) {
+                Ok(false) => return None,
+                Err(error) => return Some(Err(fault(error, line))),
+                // Spreadsheet programs leave blank rows.
+                Ok(true) if self.row.iter().all(|cell| cell.trim_ascii().is_empty()) => {}
+                Ok(true) => {
+                    let line = self.row.position().map_or(line, csv::Position::line);
+                    return Some(Ok(self.customer(line)));
+                }
+            }
+        }
+    }
+}
+
+fn fault(error: csv::Error, line: u64) -> CustomerFileError {
+    let error = std::io::Error::from(error);
+    match error.kind() {
+        std::io::ErrorKind::FileTooLarge => CustomerFileError::TooLong(line),
+        _ => CustomerFileError::Read(error),
+    }
+}
+
+/// The kind of customer that a cell states.
+fn kind_of(text: &str) -> Option<Schema> {
+    match text.to_lowercase().as_str() {
+        "person" | "individual" | "natural person" | "private" => Some(Schema::Person),
+        "company" | "business" | "corporate" => Some(Schema::Company),
+        "organization" | "organisation" | "entity" | "legal entity" | "legalentity" => {
+            Some(Schema::LegalEntity)
+        }
+        "vessel" | "ship" => Some(Schema::Vessel),
+        _ => Schema::from_ftm(text),
+    }
+}
+
+/// The beginning of a text, to display.
+fn short(text: &str) -> String {
+    let printable = |c: char| if c.is_control() { ' ' } else { c };
+    text.trim().chars().take(200).map(printable).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &[u8]) -> Result<Vec<Customer>, CustomerFileError> {
+        CustomerReader::new(text)?.collect()
+    }
+
+    #[test]
+    fn columns_are_found_by_their_names() {
+        let file = "\u{feff}Customer ID;First name;Middle Name;SURNAME;Date of birth;Nationality;Passport number;E-mail\r\n\
+                    7;Tamsin;Iris;Velloway;1991-03-14;France;X 123;t@example.com\r\n\r\n\
+                    8;;;Quorzle;14.03.1991;Atlantis;;\r\n";
+        let reader = CustomerReader::new(file.as_bytes()).unwrap();
+        assert_eq!(reader.ignored_columns().collect::<Vec<_>>(), ["E-mail"]);
+        let customers = read(file.as_bytes()).unwrap();
+        let [first, second] = &customers[..] else {
+            panic!("{customers:?}")
+        };
+        assert_eq!(
+            (first.line, first.id.as_str(), first.name.as_str()),
+            (2, "7", "Tamsin Iris Velloway")
+        );
+        let query = first.query.as_ref().unwrap();
+        assert_eq!(query.first_name.as_deref(), Some("Tamsin Iris"));
+        assert_eq!(query.dob.as_deref(), Some("1991-03-14"));
+        assert_eq!(query.identifiers[0].kind, "passportNumber");
+        assert!(first.unused.is_empty());
+        // What cannot be read is named and not used.
+        assert_eq!(
+            (second.line, &second.unused[..]),
+            (4, &["Date of birth".to_owned(), "Nationality".to_owned()][..])
+        );
+        let query = second.query.as_ref().unwrap();
+        assert_eq!((&query.dob, &query.nationality), (&None, &None));
+    }
+
+    #[test]
+    fn kinds_aliases_and_wallets_are_read() {
+        let file = "name,type,aliases,wallet,imo\nQuorzle Ltd,company,Q Ltd; Quorzle,,\n,,,0x098B716B8Aaf21512996dC57EB0615e2383E2f96,\n\
+                    Zephyr,ship,,,9074729\n";
+        let customers = read(file.as_bytes()).unwrap();
+        let queries: Vec<&Query> = customers
+            .iter()
+            .map(|customer| customer.query.as_ref().unwrap())
+            .collect();
+        assert_eq!(queries[0].schema.as_deref(), Some("Company"));
+        assert_eq!(queries[0].aliases, ["Q Ltd", "Quorzle"]);
+        assert!(queries[1].wallet.is_some() && queries[1].name.is_none());
+        assert_eq!(
+            (
+                queries[2].schema.as_deref(),
+                queries[2].identifiers[0].kind.as_str()
+            ),
+            (Some("Vessel"), "imoNumber")
+        );
+    }
+
+    #[test]
+    fn rows_that_cannot_be_screened_say_why() {
+        let file = b"id,name,country\n1,Ann\n2,,France\n3,\xc9mile Zola,FR\n4,Ann,DE\n";
+        let customers = read(file).unwrap();
+        let reasons: Vec<(&str, Option<&String>)> = customers
+            .iter()
+            .map(|customer| (customer.id.as_str(), customer.query.as_ref().err()))
+            .collect();
+        assert_eq!(reasons[0].0, "1");
+        assert!(reasons[0].1.unwrap().contains("2 fields below a header of 3"));
+        assert!(reasons[1].1.unwrap().contains("nothing to screen"));
+        assert!(reasons[2].1.unwrap().contains("UTF-8"));
+        assert_eq!(reasons[3], ("4", None));
+        assert_eq!(
+            customers.iter().map(|customer| customer.line).collect::<Vec<_>>(),
+            [2, 3, 4, 5]
+        );
+    }
+
+    #[test]
+    fn unusable_files_say_why() {
+        let long = format!("name\n\"{}", "x".repeat(2 * MAX_ROW));
+        for (file, part) in [
+            (&b""[..], "no rows"),
+            (b"id,e-mail\n1,x\n", "names id, e-mail"),
+            (b"name,full name\na,b\n", "name and full name"),
+            (b"name,\xc9ge\n", "UTF-8"),
+            (long.as_bytes(), "line 2"),
+        ] {
+            let error = read(file).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(rows in prop::collection::vec(any::<u8>(), 0..300), header in "(name|dob|id|type|;|,|\n|\"){0,8}") {
+            let mut file = header.into_bytes();
+            file.extend(rows);
+            let _ = read(&file);
+        }
+    }
+}
