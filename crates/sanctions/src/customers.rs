@@ -2,7 +2,7 @@
 //! value: a row that cannot be read is an error with its line, never a customer without hits.
 
 use std::cell::Cell;
-use std::io::{BufRead, Cursor, Read};
+use std::io::{BufRead, Chain, Cursor, Read};
 use std::rc::Rc;
 
 use crate::countries;
@@ -135,7 +135,10 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-impl<R: BufRead> CustomerReader<std::io::Chain<Cursor<Vec<u8>>, R>> {
+/// The header that was read ahead, the rest of the file, and the end of its last line.
+type Whole<R> = Chain<Chain<Cursor<Vec<u8>>, R>, &'static [u8]>;
+
+impl<R: BufRead> CustomerReader<Whole<R>> {
     /// Reads the header.
     ///
     /// # Errors
@@ -155,11 +158,13 @@ impl<R: BufRead> CustomerReader<std::io::Chain<Cursor<Vec<u8>>, R>> {
         let separator = SEPARATORS.into_iter().rev().max_by_key(count).unwrap_or(b',');
         let bytes = Rc::<Cell<usize>>::default();
         let input = Limited {
-            input: Cursor::new(text).chain(input),
+            input: Cursor::new(text).chain(input).chain(&b"\n"[..]),
             bytes: Rc::clone(&bytes),
         };
         let mut rows = csv::ReaderBuilder::new()
             .delimiter(separator)
+            // A carriage return before it is trimmed with the cell.
+            .terminator(csv::Terminator::Any(b'\n'))
             .has_headers(false)
             .flexible(true)
             .from_reader(input);
@@ -306,15 +311,20 @@ impl<R: Read> Iterator for CustomerReader<R> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             self.bytes.set(0);
-            let line = self.rows.position().line();
+            let begins = self.rows.position().line();
             match self.rows.read_byte_record(&mut self.row) {
                 Ok(false) => return None,
-                Err(error) => return Some(Err(fault(error, line))),
+                Err(error) => return Some(Err(fault(error, begins))),
                 // Spreadsheet programs leave blank rows.
                 Ok(true) if self.row.iter().all(|cell| cell.trim_ascii().is_empty()) => {}
                 Ok(true) => {
-                    let line = self.row.position().map_or(line, csv::Position::line);
-                    return Some(Ok(self.customer(line)));
+                    // Blank lines before the row are read with it, so its line is counted from its end.
+                    let cells = self.row.iter();
+                    let within: usize = cells
+                        .map(|cell| cell.iter().filter(|byte| **byte == b'\n').count())
+                        .sum();
+                    let end = self.rows.position().line();
+                    return Some(Ok(self.customer(end.saturating_sub(1 + within as u64))));
                 }
             }
         }
@@ -322,10 +332,12 @@ impl<R: Read> Iterator for CustomerReader<R> {
 }
 
 fn fault(error: csv::Error, line: u64) -> CustomerFileError {
-    let error = std::io::Error::from(error);
-    match error.kind() {
-        std::io::ErrorKind::FileTooLarge => CustomerFileError::TooLong(line),
-        _ => CustomerFileError::Read(error),
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            CustomerFileError::TooLong(line)
+        }
+        csv::ErrorKind::Io(error) => CustomerFileError::Read(error),
+        other => CustomerFileError::Read(std::io::Error::other(format!("{other:?}"))),
     }
 }
 
