@@ -72,6 +72,8 @@ pub enum ListsUnavailable {
 
 /// How long a request waits for lists that are being loaded.
 const LOADING_MAY_TAKE: Duration = Duration::from_secs(5);
+/// The time after which lists that could not be used are loaded again, though nothing changed.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
 /// How long a node that loads new lists counts as ready.
 const LOADING_IS_READY: Duration = Duration::from_secs(20);
 
@@ -89,8 +91,8 @@ struct Current {
     expected: Expected,
     /// What the last attempt found in the folder, and what it was meant to load.
     tried: (Fingerprint, Expected),
-    /// The lists' dates at the last attempt. A confirmation renews them.
-    tried_dates: Vec<ListDates>,
+    /// The lists' dates at the last attempt, which a confirmation renews, and when it was.
+    tried_dates: (Vec<ListDates>, Instant),
     loaded: Result<LoadedLists, String>,
     /// When loading of other lists began, while those in memory are usable.
     loading_since: Option<Instant>,
@@ -207,7 +209,7 @@ impl Lists {
         let current = Current {
             tried: (Fingerprint::default(), expected.clone()),
             expected,
-            tried_dates: Vec::new(),
+            tried_dates: (Vec::new(), Instant::now()),
             loaded: Err("no list is loaded".to_owned()),
             loading_since: None,
         };
@@ -476,7 +478,7 @@ impl Lists {
         }
         let mut current = self.write();
         current.tried = (fingerprint, expected);
-        current.tried_dates = dates;
+        current.tried_dates = (dates, Instant::now());
         current.loading_since = None;
         match (&fresh, &current.loaded) {
             // The folder has a newer file that the database does not name yet; the lists in memory are still
@@ -521,8 +523,7 @@ impl Lists {
         loaded.dates.iter().all(|dates| self.store.check(dates).is_ok())
     }
 
-    /// Reloads the lists if the folder or the installation's set changed, stops using them when they are too old, and
-    /// uses them again when they are confirmed. Blocks.
+    /// Reloads the lists if the folder, the set or their dates changed, and stops using them when they are too old. Blocks.
     fn load_changes(&self) {
         let (tried, expected, is_stale, refused_dates) = {
             let current = self.read();
@@ -536,7 +537,10 @@ impl Lists {
             )
         };
         let is_changed = self.store.fingerprint().is_ok_and(|now| now != tried.0);
-        let is_renewed = refused_dates.is_some_and(|then| self.store.dates().is_ok_and(|now| now != then));
+        // The cause may have passed too: a clock that was set back, or a disk that could not be read.
+        let is_renewed = refused_dates.is_some_and(|(then, at)| {
+            at.elapsed() > RETRY_AFTER || self.store.dates().is_ok_and(|now| now != then)
+        });
         if is_changed || tried.1 != expected || is_stale || is_renewed {
             self.reload();
         }

@@ -175,7 +175,7 @@ async fn search_lists(
         .await
 }
 
-pub(super) async fn desk(
+async fn desk(
     State(app): State<Shared>,
     page: Page,
     member: Member,

@@ -19,7 +19,7 @@ use store::audit::Entry;
 use super::csv;
 use super::page::Page;
 use super::routes::Routes;
-use super::screening::{self, Desk};
+use super::screening::Desk;
 use super::screening_report::{AboutReport, ScreeningReport};
 use super::session::Member;
 
@@ -30,9 +30,7 @@ const CHUNK: usize = 200;
 
 /// Adds this area's routes.
 pub(super) fn routes(routes: Routes) -> Routes {
-    routes
-        .get("/portal/screening/file", Action::Screen, screening::desk)
-        .post("/portal/screening/file", Action::Screen, screen)
+    routes.post("/portal/screening/file", Action::Screen, screen)
 }
 
 /// The uploaded form.
@@ -143,6 +141,12 @@ async fn screen(
     }
     let mut searched = insight::lists(&app, scope.sandbox).await?;
     searched.retain(|list| lists.names.contains(&list.list));
+    for list in &mut searched {
+        // Another version may have become active during the screening.
+        if let Some(version) = lists.screener.lists().get(&list.list) {
+            list.version.clone_from(version);
+        }
+    }
     let html = report.render(&AboutReport {
         file: &upload.name,
         threshold: options.threshold,

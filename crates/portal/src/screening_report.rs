@@ -10,7 +10,7 @@ use sanctions::customers::Customer;
 use sanctions::{Hit, ListStatus};
 
 /// Customers whose hits the report shows.
-const MOST_SHOWN: usize = 5_000;
+const MOST_SHOWN: usize = 1_000;
 /// Customers who were not screened that the report shows.
 const MOST_UNSCREENED: usize = 1_000;
 /// Hits of a customer in the report.

@@ -5,7 +5,7 @@ use crate::customers::Customer;
 use crate::screener::{Hit, ScreenOptions, Screener};
 
 /// The names of the table's columns; see [`ScreenedCustomer::row`].
-pub const COLUMNS: [&str; 11] = [
+pub const COLUMNS: [&str; 12] = [
     "line",
     "id",
     "name",
@@ -17,6 +17,7 @@ pub const COLUMNS: [&str; 11] = [
     "lists",
     "topics",
     "reason",
+    "not_used",
 ];
 
 /// The outcome for a customer.
@@ -103,6 +104,7 @@ impl ScreenedCustomer {
             of_best(|hit| hit.datasets.join("; ")),
             of_best(|hit| hit.topics.join("; ")),
             self.reason.clone(),
+            self.customer.unused.join("; "),
         ]
     }
 }

@@ -6,8 +6,9 @@ use std::io::{BufRead, Chain, Cursor, Read};
 use std::rc::Rc;
 
 use crate::countries;
-use crate::entity::{Gender, IdentifierKind, PartialDate, Schema};
-use crate::query::{Query, QueryIdentifier};
+use crate::entity::{Entity, Gender, IdentifierKind, Schema};
+use crate::query::{Query, QueryError, QueryIdentifier};
+use crate::subject::{canonical_identifier, canonical_wallet};
 
 /// Maximum number of bytes of a row.
 const MAX_ROW: usize = 1 << 20;
@@ -20,12 +21,14 @@ pub enum CustomerFileError {
     /// The file is empty.
     #[error("the file has no rows: the first one must name the columns, such as id,name,dob,country")]
     Empty,
-    /// No column has something to search.
+    /// No column has names.
     #[error(
-        "no column has something to screen: the first row must name one name, first_name, last_name, wallet, or a \
-         number such as passport_number. It names {0}"
+        "no column has names: the first row must name a column name, first_name or last_name. Its columns are {0}"
     )]
-    NothingToScreen(String),
+    NoNames(String),
+    /// The lines end as no current program writes them.
+    #[error("the lines of the file end with a carriage return only: save it again as \"CSV UTF-8\"")]
+    LineEnds,
     /// Two columns would be the same field.
     #[error("the columns {0} and {1} are the same field: rename one of them")]
     Twice(String, String),
@@ -67,9 +70,10 @@ impl Field {
             .flat_map(char::to_lowercase)
             .collect();
         Some(match key.as_str() {
-            "id" | "customerid" | "reference" | "customer" | "externaluserid" | "userid" => Field::Id,
+            "id" | "customerid" | "customernumber" | "reference" | "externaluserid" | "userid" => Field::Id,
             "schema" | "type" | "kind" | "customertype" => Field::Schema,
-            "name" | "fullname" | "customername" | "companyname" => Field::Name,
+            "name" | "fullname" | "customername" | "company" | "companyname" | "legalname" | "entityname"
+            | "organisation" | "organization" => Field::Name,
             "firstname" | "givenname" | "givennames" | "forename" | "forenames" => Field::FirstName,
             "middlename" | "middlenames" | "secondname" => Field::MiddleName,
             "lastname" | "surname" | "familyname" => Field::LastName,
@@ -79,19 +83,37 @@ impl Field {
             "nationality" | "citizenship" => Field::Nationality,
             "gender" | "sex" => Field::Gender,
             "wallet" | "walletaddress" | "cryptoaddress" => Field::Wallet,
-            "idnumber" | "nationalid" | "nationalidnumber" => Field::Number(IdentifierKind::NationalId),
-            "identifier" | "number" | "documentnumber" => Field::Number(IdentifierKind::Other),
-            _ => match IdentifierKind::parse(column) {
-                IdentifierKind::Other => return None,
-                kind => Field::Number(kind),
-            },
+            other => Field::Number(number_of(other)?),
         })
     }
 
-    fn is_searched(self) -> bool {
-        use Field::{FirstName, LastName, Name, Number, Wallet};
-        matches!(self, Name | FirstName | LastName | Wallet | Number(_))
+    fn is_name(self) -> bool {
+        matches!(self, Field::Name | Field::FirstName | Field::LastName)
     }
+}
+
+/// The kind of number of a column. The words are whole, because a column such as "Company" has names.
+fn number_of(key: &str) -> Option<IdentifierKind> {
+    Some(match key {
+        "passport" | "passportnumber" | "passportno" => IdentifierKind::Passport,
+        "idnumber" | "idcard" | "idcardnumber" | "nationalid" | "nationalidnumber" => {
+            IdentifierKind::NationalId
+        }
+        "taxnumber" | "taxid" | "tin" | "vat" | "vatnumber" | "vatid" | "fiscalcode" => IdentifierKind::Tax,
+        "registrationnumber"
+        | "registrationno"
+        | "companynumber"
+        | "companyregistrationnumber"
+        | "registrynumber" => IdentifierKind::Registration,
+        "lei" | "leicode" => IdentifierKind::Lei,
+        "isin" | "isincode" => IdentifierKind::Isin,
+        "bic" | "swift" | "swiftbic" | "bankcode" => IdentifierKind::Bic,
+        "imo" | "imonumber" => IdentifierKind::Imo,
+        "inn" | "inncode" => IdentifierKind::Inn,
+        "ogrn" | "ogrncode" => IdentifierKind::Ogrn,
+        "identifier" | "number" | "documentnumber" => IdentifierKind::Other,
+        _ => return None,
+    })
 }
 
 /// A row.
@@ -105,7 +127,8 @@ pub struct Customer {
     pub name: String,
     /// The query, or why the row cannot be screened.
     pub query: Result<Query, String>,
-    /// Values that the search does not use because they cannot be read, by column. They only make a search wider.
+    /// The columns whose value the search does not use because it cannot be read. A listing that differs in it is not
+    /// ruled out, and one that agrees scores a little less.
     pub unused: Vec<String>,
 }
 
@@ -116,6 +139,7 @@ pub struct CustomerReader<R> {
     /// Bytes since the last row, shared with the input.
     bytes: Rc<Cell<usize>>,
     columns: Vec<(String, Option<Field>)>,
+    separator: u8,
 }
 
 /// An input that fails if a row is too long.
@@ -154,6 +178,9 @@ impl<R: BufRead> CustomerReader<Whole<R>> {
             .strip_prefix("\u{feff}".as_bytes())
             .unwrap_or(&first)
             .to_vec();
+        if text.trim_ascii_end().contains(&b'\r') {
+            return Err(CustomerFileError::LineEnds);
+        }
         let count = |separator: &u8| text.iter().filter(|byte| *byte == separator).count();
         let separator = SEPARATORS.into_iter().rev().max_by_key(count).unwrap_or(b',');
         let bytes = Rc::<Cell<usize>>::default();
@@ -188,18 +215,16 @@ impl<R: BufRead> CustomerReader<Whole<R>> {
                 return Err(CustomerFileError::Twice(earlier.clone(), name.clone()));
             }
         }
-        if !columns
-            .iter()
-            .any(|(_, field)| field.is_some_and(Field::is_searched))
-        {
+        if !columns.iter().any(|(_, field)| field.is_some_and(Field::is_name)) {
             let names: Vec<String> = columns.into_iter().map(|(name, _)| name).take(20).collect();
-            return Err(CustomerFileError::NothingToScreen(names.join(", ")));
+            return Err(CustomerFileError::NoNames(names.join(", ")));
         }
         Ok(CustomerReader {
             rows,
             row,
             bytes,
             columns,
+            separator,
         })
     }
 }
@@ -222,8 +247,9 @@ impl<R: Read> CustomerReader<R> {
         let mut cells = Vec::with_capacity(self.row.len());
         for cell in &self.row {
             match std::str::from_utf8(cell) {
-                Ok(text) => cells.push(text.trim()),
-                Err(_) => {
+                // A file in UTF-16 has them in every cell.
+                Ok(text) if !text.contains('\0') => cells.push(text.trim()),
+                _ => {
                     customer.query = Err("is not UTF-8: save the file as \"CSV UTF-8\"".to_owned());
                     return customer;
                 }
@@ -252,6 +278,11 @@ impl<R: Read> CustomerReader<R> {
             customer.query = Err(format!("has {} fields below a header of {columns}", cells.len()));
             return customer;
         }
+        if self.is_torn() {
+            let text = "has a cell of several lines: write it on one line, or close its quotation mark";
+            customer.query = Err(text.to_owned());
+            return customer;
+        }
         let some = |text: Option<&str>| text.map(str::to_owned);
         let mut query = Query {
             name: some(cell(Field::Name)),
@@ -274,8 +305,7 @@ impl<R: Read> CustomerReader<R> {
         };
         let country = |text: Option<&str>| text.is_some_and(|text| countries::code(text).is_some());
         let (dob, residence) = (cell(Field::Dob), cell(Field::Country));
-        let is_date = dob.is_some_and(|text| PartialDate::parse_lenient(text).is_some());
-        query.dob = unused(Field::Dob, dob, is_date);
+        query.dob = some(dob);
         query.country = unused(Field::Country, residence, country(residence));
         let nationality = cell(Field::Nationality);
         query.nationality = unused(Field::Nationality, nationality, country(nationality));
@@ -283,7 +313,10 @@ impl<R: Read> CustomerReader<R> {
         query.gender = unused(Field::Gender, gender, gender.and_then(Gender::parse).is_some());
         let schema = cell(Field::Schema);
         query.schema = match schema.map(kind_of) {
-            Some(None) => unused(Field::Schema, schema, false),
+            Some(None) => {
+                unused(Field::Schema, schema, false);
+                Some(Schema::Thing.as_str().to_owned())
+            }
             Some(Some(kind)) => Some(kind.as_str().to_owned()),
             None => None,
         };
@@ -297,11 +330,33 @@ impl<R: Read> CustomerReader<R> {
                 });
             }
         }
+        let is_blank = |text: &str| !text.chars().any(char::is_alphanumeric);
+        for (place, (column, field)) in self.columns.iter().enumerate() {
+            let text = cells.get(place).filter(|text| !text.is_empty());
+            if field.is_some_and(Field::is_name) && text.is_some_and(|text| is_blank(text)) {
+                customer.unused.push(column.clone());
+            }
+        }
         customer.query = match query.to_entity() {
+            Ok(entity) if !is_searchable(&entity) => Err(QueryError::Empty.to_string()),
             Ok(_) => Ok(query),
             Err(error) => Err(error.to_string()),
         };
         customer
+    }
+
+    /// Whether a cell of the row has several lines that may be rows of their own, because a quotation mark is not closed:
+    /// it is read, or its further lines have separators.
+    fn is_torn(&self) -> bool {
+        let columns = self.columns.iter().map(|(_, field)| field.is_some());
+        self.row.iter().zip(columns).any(|(cell, is_read)| {
+            let further = cell
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .and_then(|at| cell.get(at..));
+            further
+                .is_some_and(|further| is_read || cell.ends_with(b"\n") || further.contains(&self.separator))
+        })
     }
 }
 
@@ -341,10 +396,23 @@ fn fault(error: csv::Error, line: u64) -> CustomerFileError {
     }
 }
 
+/// Whether an entity has something to find it by: a name with letters, or a number or wallet of usual length.
+fn is_searchable(entity: &Entity) -> bool {
+    let is_name = |text: &String| text.chars().any(char::is_alphanumeric);
+    let mut names = entity.names.iter().chain(&entity.aliases);
+    let mut numbers = entity.identifiers.iter();
+    names.any(is_name)
+        || numbers.any(|number| canonical_identifier(&number.value).is_some())
+        || entity
+            .wallets
+            .iter()
+            .any(|wallet| canonical_wallet(wallet).is_some())
+}
+
 /// The kind of customer that a cell states.
 fn kind_of(text: &str) -> Option<Schema> {
     match text.to_lowercase().as_str() {
-        "person" | "individual" | "natural person" | "private" => Some(Schema::Person),
+        "person" | "individual" | "natural person" => Some(Schema::Person),
         "company" | "business" | "corporate" => Some(Schema::Company),
         "organization" | "organisation" | "entity" | "legal entity" | "legalentity" => {
             Some(Schema::LegalEntity)
@@ -374,7 +442,7 @@ mod tests {
     fn columns_are_found_by_their_names() {
         let file = "\u{feff}Customer ID;First name;Middle Name;SURNAME;Date of birth;Nationality;Passport number;E-mail\r\n\
                     7;Tamsin;Iris;Velloway;1991-03-14;France;X 123;t@example.com\r\n\r\n\
-                    8;;;Quorzle;14.03.1991;Atlantis;;\r\n";
+                    8;;;Quorzle;1991;Atlantis;;\r\n";
         let reader = CustomerReader::new(file.as_bytes()).unwrap();
         assert_eq!(reader.ignored_columns().collect::<Vec<_>>(), ["E-mail"]);
         let customers = read(file.as_bytes()).unwrap();
@@ -393,10 +461,10 @@ mod tests {
         // What cannot be read is named and not used.
         assert_eq!(
             (second.line, &second.unused[..]),
-            (4, &["Date of birth".to_owned(), "Nationality".to_owned()][..])
+            (4, &["Nationality".to_owned()][..])
         );
         let query = second.query.as_ref().unwrap();
-        assert_eq!((&query.dob, &query.nationality), (&None, &None));
+        assert_eq!((query.dob.as_deref(), &query.nationality), (Some("1991"), &None));
     }
 
     #[test]
@@ -444,7 +512,9 @@ mod tests {
         let long = format!("name\n\"{}", "x".repeat(2 * MAX_ROW));
         for (file, part) in [
             (&b""[..], "no rows"),
-            (b"id,e-mail\n1,x\n", "names id, e-mail"),
+            (b"id,e-mail\n1,x\n", "columns are id, e-mail"),
+            (b"Customer,Passport no\nAnn,X1\n", "no column has names"),
+            (b"name,dob\rAnn,1990\r", "carriage return"),
             (b"name,full name\na,b\n", "name and full name"),
             (b"name,\xc9ge\n", "UTF-8"),
             (long.as_bytes(), "line 2"),
@@ -452,6 +522,57 @@ mod tests {
             let error = read(file).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn nothing_that_was_not_searched_is_a_customer_without_hits() {
+        for (file, reasons) in [
+            // Names of columns are whole words: these have names and no numbers.
+            ("Company,country\nQuorzle Ltd,DE\n", &[""][..]),
+            ("Legal name\nQuorzle Ltd\n", &[""]),
+            (
+                "name\n-\n?\n...\nAnn\n",
+                &["nothing to screen", "nothing to screen", "nothing to screen", ""],
+            ),
+            (
+                "name,passport,wallet\n,none,n/a\n,0000,\n,X1234567,\n",
+                &["nothing to screen", "nothing to screen", ""],
+            ),
+            (
+                "name,dob\nAnn,14.03.1991\nBo,1991\n",
+                &["dob - expected YYYY-MM-DD", ""],
+            ),
+            // A quotation mark that is not closed takes the rows after it with it.
+            (
+                "id,name,note\n7,Ann,\"called\n8,Bo,x\n9,Cy,y\n",
+                &["close its quotation mark"],
+            ),
+            (
+                "id,name,note\n7,Ann,\"called\n8,Bo,x\"\n9,Cy,y\n",
+                &["close its quotation mark", ""],
+            ),
+            ("name\n\"Ann\nBo\"\nCy\n", &["close its quotation mark", ""]),
+            ("name\n\"Ann\nBo\n", &["close its quotation mark"]),
+            ("name,note\nAnn,\"two\nlines\"\n", &[""]),
+            ("id,name\nx,A\0n\0n\0\n", &["UTF-8"]),
+        ] {
+            let customers = read(file.as_bytes()).unwrap();
+            assert_eq!(customers.len(), reasons.len(), "{file:?}: {customers:?}");
+            for (customer, reason) in customers.iter().zip(reasons) {
+                let found = customer.query.as_ref().err().map_or("", String::as_str);
+                assert!(
+                    found.contains(reason) && found.is_empty() == reason.is_empty(),
+                    "{file:?}: {customer:?}"
+                );
+            }
+        }
+        let unused = &read(b"name,passport\n-,X1234567\n").unwrap()[0].unused;
+        assert_eq!(unused[..], ["name"]);
+        let kind = |file: &[u8]| read(file).unwrap()[0].query.as_ref().unwrap().schema.clone();
+        assert_eq!(
+            kind(b"first_name,type\nAnn,Corporation\n").as_deref(),
+            Some("Thing")
+        );
     }
 
     proptest! {

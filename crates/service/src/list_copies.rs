@@ -136,7 +136,9 @@ async fn synchronise(app: &Shared, stored: &mut Stored) -> Result<(), CopyError>
         |(revision, at): &mut (i64, Instant)| *revision == set.revision && at.elapsed() < COPIES_INTERVAL;
     if !stored.as_mut().is_some_and(is_stored) {
         for (name, list) in here {
-            store_copy(&app.objects, store, name, &hex::encode(list.digest)).await?;
+            if let Err(error) = store_copy(&app.objects, store, name, &hex::encode(list.digest)).await {
+                first_error.get_or_insert(error);
+            }
         }
         *stored = Some((set.revision, Instant::now()));
     }

@@ -193,7 +193,8 @@ pub async fn finish(tx: &mut Tx, name: &str, lease: Uuid, pause_ms: i64) -> Resu
 pub async fn record_failure(tx: &mut Tx, name: &str, error: &str) -> Result<(), Error> {
     insert(tx, name).await?;
     let now = tx.now();
-    const SQL: &str = "update list_updates set attempted_at = $2, error = $3 where list = $1";
+    const SQL: &str =
+        "update list_updates set attempted_at = $2, error = $3 where list = $1 and removed_at is null";
     execute!(tx, installation, SQL, name, now, error).map(|_| ())
 }
 

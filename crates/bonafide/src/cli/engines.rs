@@ -246,6 +246,15 @@ impl ParseAamva {
     }
 }
 
+/// A threshold between 0 and 1. A percentage would find nothing.
+pub(super) fn threshold(text: &str) -> Result<f64, String> {
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "must be a number from 0 to 1, such as 0.7".to_owned())
+}
+
 /// `bonafide screen`.
 #[derive(Args)]
 pub(crate) struct Screen {
@@ -259,7 +268,7 @@ pub(crate) struct Screen {
     #[arg(long, requires = "name")]
     country: Option<String>,
     /// Lowest score of a hit, 0-1.
-    #[arg(long)]
+    #[arg(long, value_parser = threshold)]
     threshold: Option<f64>,
     /// Score pairs of entities instead of searching the lists.
     #[arg(long)]

@@ -12,6 +12,7 @@ use service::config::DataConfig;
 
 use super::figures::{Report, rounded, share, upper_limit};
 use super::threshold_curves::{self, ScoredPair, by_threshold, groups, scripts, tally};
+use crate::cli::engines::threshold;
 use crate::cli::errors::Unusable;
 
 /// `bonafide eval sanctions`.
@@ -35,7 +36,7 @@ pub(super) struct Sanctions {
     #[arg(long)]
     names_only: bool,
     /// Lowest score of a match, 0–1.
-    #[arg(long, default_value_t = DEFAULT_THRESHOLD)]
+    #[arg(long, default_value_t = DEFAULT_THRESHOLD, value_parser = threshold)]
     threshold: f64,
     #[command(flatten)]
     data: DataConfig,
