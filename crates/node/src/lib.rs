@@ -22,6 +22,7 @@ pub mod cpu;
 pub mod face_replicas;
 pub mod geo;
 pub mod labels;
+mod listed_wallets;
 pub mod lists;
 pub mod mail;
 pub mod presence;

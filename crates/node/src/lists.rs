@@ -9,14 +9,17 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use chain::currency::Currency;
-use chain::labels::{Label, LabelIndex, LabelRow, Labels as _, sanctions_labels};
+use chain::labels::{Label, LabelIndex, LabelRow, Labels as _};
 use sanctions::freshness::ListDates;
 use sanctions::store::{Fingerprint, LoadExactlyError};
-use sanctions::{ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list};
+use sanctions::{
+    IndexDamaged, ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list,
+};
 use store::Db;
 use store::list_sets::{self, ListSet};
 use store::rescreenings::ListDigests;
 
+use super::listed_wallets::{wallet_labels, wallet_rows};
 use super::settings::MerchantSettings;
 use crate::config::DataConfig;
 
@@ -464,7 +467,10 @@ impl Lists {
         }
         {
             let mut current = self.write();
-            let is_usable = current.loaded.is_ok();
+            let is_usable = current.loaded.as_ref().is_ok_and(|loaded| {
+                loaded.screener.delete_damaged_file();
+                loaded.screener.check().is_ok()
+            });
             current.loading_since = is_usable.then(Instant::now);
         }
         // The fingerprint is read first, so that an import during loading shows as a difference next time.
@@ -511,8 +517,13 @@ impl Lists {
             let reason = format!("the list {name} was replaced while it was loaded");
             return Err(LoadExactlyError::Unusable(ScreenError::Unavailable { reason }));
         }
+        let wallets = Arc::new(wallet_labels(&screener));
+        let damaged = |reason: IndexDamaged| ScreenError::Unavailable {
+            reason: reason.to_string(),
+        };
+        screener.check().map_err(damaged)?;
         Ok(LoadedLists {
-            wallets: Arc::new(wallet_labels(&screener)),
+            wallets,
             screener: Arc::new(screener),
             set,
             dates,
@@ -520,7 +531,7 @@ impl Lists {
     }
 
     fn is_fresh(&self, loaded: &LoadedLists) -> bool {
-        loaded.dates.iter().all(|dates| self.store.check(dates).is_ok())
+        loaded.screener.check().is_ok() && loaded.dates.iter().all(|dates| self.store.check(dates).is_ok())
     }
 
     /// Reloads the lists if the folder, the set or their dates changed, and stops using them when they are too old. Blocks.
@@ -570,21 +581,6 @@ impl Expected {
     fn is(&self, loaded: &LoadedLists) -> bool {
         matches!(self, Expected::Installation(Ok(Some(set))) if loaded.is(set))
     }
-}
-
-/// The labels of every listed wallet, one for each list that contains it.
-pub fn wallet_labels(screener: &Screener) -> LabelIndex {
-    LabelIndex::new(wallet_rows(screener))
-}
-
-fn wallet_rows(screener: &Screener) -> impl Iterator<Item = (Currency, String, Label)> {
-    screener.wallets().flat_map(|wallet| {
-        let lists = wallet
-            .datasets
-            .iter()
-            .filter(|name| screener.lists().contains_key(*name));
-        lists.flat_map(move |list| sanctions_labels(wallet.address, wallet.caption, list))
-    })
 }
 
 /// The set in the form that the folder's store requires.

@@ -5,7 +5,7 @@
 use smallvec::SmallVec;
 
 use crate::distance;
-use crate::name::{Name, NamePart, Token, TokenKind};
+use crate::name::{NamePart, NameRef, TokenKind, TokenRef};
 use crate::word_forms::{Signature, WordForms};
 
 /// A span of the query's tokens matched to a span of the candidate's. A span is a start and a length.
@@ -39,8 +39,8 @@ pub(crate) const EXACT: f32 = 0.84;
 
 /// Aligns the tokens of two names: the most similar pairs first, each token at most once.
 pub(crate) fn align(
-    query: &Name,
-    candidate: &Name,
+    query: &NameRef<'_>,
+    candidate: &NameRef<'_>,
     mut similarity: impl FnMut(usize, usize) -> f32,
 ) -> Comparison {
     let (q, c) = (&query.tokens, &candidate.tokens);
@@ -86,10 +86,10 @@ pub(crate) fn align(
     Comparison { score: 0.0, pairs }
 }
 
-pub(crate) fn word_forms(token: &Token) -> WordForms<'_> {
+pub(crate) fn word_forms<'a>(token: &TokenRef<'a>) -> WordForms<'a> {
     WordForms {
-        text: &token.text,
-        sound: &token.sound,
+        text: token.text,
+        sound: token.sound,
         script: token.script,
         signature: token.signature,
     }
@@ -124,7 +124,12 @@ impl UnmatchedTokens {
 }
 
 /// Matches words that one name joins and the other separates: "Good Will" and "Goodwill".
-fn joined_words(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &mut SmallVec<[Pair; 8]>) {
+fn joined_words(
+    q: &[TokenRef<'_>],
+    c: &[TokenRef<'_>],
+    free: &mut UnmatchedTokens,
+    pairs: &mut SmallVec<[Pair; 8]>,
+) {
     for len in [2, 3, 4] {
         for (i, parts) in q.windows(len).enumerate() {
             for (j, one) in c.iter().enumerate() {
@@ -149,13 +154,13 @@ fn joined_words(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &mu
     }
 }
 
-pub(crate) fn joined_signature(parts: &[Token]) -> Signature {
+pub(crate) fn joined_signature(parts: &[TokenRef<'_>]) -> Signature {
     parts
         .iter()
         .fold(Signature::default(), |sum, t| sum.plus(&t.signature))
 }
 
-fn joined(parts: &[Token], one: &Token) -> Option<f32> {
+fn joined(parts: &[TokenRef<'_>], one: &TokenRef<'_>) -> Option<f32> {
     let len: usize = parts.iter().map(|t| t.text.len()).sum();
     let words = parts
         .iter()
@@ -168,8 +173,8 @@ fn joined(parts: &[Token], one: &Token) -> Option<f32> {
     if signature.least_cost(&one.signature) > distance::budget(one.text.len()) {
         return None;
     }
-    let text: String = parts.iter().map(|t| &*t.text).collect();
-    let sound: String = parts.iter().map(|t| &*t.sound).collect();
+    let text: String = parts.iter().map(|t| t.text).collect();
+    let sound: String = parts.iter().map(|t| t.sound).collect();
     let script = parts[0].script;
     let alike = distance::similarity(
         &WordForms {
@@ -185,7 +190,12 @@ fn joined(parts: &[Token], one: &Token) -> Option<f32> {
 
 /// Matches two words that differ in one letter if the rest of the name identifies its bearer. Alone, such words are
 /// different: "Tim" and "Tom".
-fn slips(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &mut SmallVec<[Pair; 8]>) {
+fn slips(
+    q: &[TokenRef<'_>],
+    c: &[TokenRef<'_>],
+    free: &mut UnmatchedTokens,
+    pairs: &mut SmallVec<[Pair; 8]>,
+) {
     let is_anchor = |pair: &Pair| {
         let (a, b) = (&q[pair.query.0], &c[pair.candidate.0]);
         pair.similarity >= EXACT && (pair.query.1 > 1 || pair.candidate.1 > 1 || (a.telling && b.telling))
@@ -202,7 +212,7 @@ fn slips(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &mut Small
     }
 }
 
-fn is_slip(a: &Token, b: &Token) -> bool {
+fn is_slip(a: &TokenRef<'_>, b: &TokenRef<'_>) -> bool {
     let words = a.kind == TokenKind::Word && b.kind == TokenKind::Word && a.script == b.script;
     words
         && a.original.is_empty()
@@ -211,8 +221,13 @@ fn is_slip(a: &Token, b: &Token) -> bool {
 }
 
 /// Matches a word of one name to the words of the other that it abbreviates: "UN" and "United Nations".
-fn inner_acronyms(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &mut SmallVec<[Pair; 8]>) {
-    let abbreviates = |one: &Token, many: &[Token]| {
+fn inner_acronyms(
+    q: &[TokenRef<'_>],
+    c: &[TokenRef<'_>],
+    free: &mut UnmatchedTokens,
+    pairs: &mut SmallVec<[Pair; 8]>,
+) {
+    let abbreviates = |one: &TokenRef<'_>, many: &[TokenRef<'_>]| {
         let initials = many
             .iter()
             .filter(|t| t.kind == TokenKind::Word)
@@ -238,8 +253,13 @@ fn inner_acronyms(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &
 }
 
 /// Matches initials of one name to words of the other. Family names come last.
-fn initials(q: &[Token], c: &[Token], free: &mut UnmatchedTokens, pairs: &mut SmallVec<[Pair; 8]>) {
-    let stands_for = |initial: &Token, word: &Token| {
+fn initials(
+    q: &[TokenRef<'_>],
+    c: &[TokenRef<'_>],
+    free: &mut UnmatchedTokens,
+    pairs: &mut SmallVec<[Pair; 8]>,
+) {
+    let stands_for = |initial: &TokenRef<'_>, word: &TokenRef<'_>| {
         initial.kind == TokenKind::Initial
             && word.kind == TokenKind::Word
             && word.text.as_bytes()[0] == initial.text.as_bytes()[0]

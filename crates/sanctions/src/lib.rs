@@ -19,6 +19,7 @@ pub mod entity;
 pub mod example;
 pub mod freshness;
 pub mod import;
+mod index;
 mod kept;
 mod last_import;
 mod name;
@@ -40,6 +41,7 @@ pub use import::{Guards, ImportError, ImportReport, List, ListFormat, Source};
 pub use query::{Query, QueryError, QueryIdentifier};
 pub use score::{DEFAULT_THRESHOLD, Explanation, PairScore, TokenMatch, score_pair};
 pub use screener::{
-    EntitySearch, Hit, ListEntry, ListedWallet, ScreenOptions, ScreenResult, Screener, Total, WordMemory,
+    EntitySearch, Hit, IndexDamaged, ListEntry, ListedWallet, ScreenOptions, ScreenResult, Screener,
+    SearchError, Total, WordMemory,
 };
 pub use store::{ListStatus, ListStore, ScreenError, StoreError};

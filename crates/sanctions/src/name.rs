@@ -2,6 +2,8 @@
 //!
 //! This module compares nothing; see [`crate::compare`].
 
+use smallvec::SmallVec;
+
 use crate::common_names::COMMON_NAMES;
 use crate::distance::edit_cost;
 use crate::entity::{Entity, Schema};
@@ -34,16 +36,16 @@ pub(crate) enum NamePart {
 }
 
 /// One word of a name, prepared for comparison.
-#[derive(Clone, Debug)]
-pub(crate) struct Token {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token<S = Box<str>> {
     /// Lower-case ASCII. Particles and synonyms have the form of their class.
-    pub(crate) text: Box<str>,
+    pub(crate) text: S,
     /// The [`text::sound`] of the text.
-    pub(crate) sound: Box<str>,
+    pub(crate) sound: S,
     /// The signature of the sound.
     pub(crate) signature: Signature,
     /// The original text, for Han and Hangul only.
-    pub(crate) original: Box<str>,
+    pub(crate) original: S,
     pub(crate) script: Script,
     pub(crate) kind: TokenKind,
     pub(crate) role: NamePart,
@@ -70,6 +72,49 @@ pub(crate) struct Name {
 }
 
 impl Name {
+    /// The name in the form in which names are compared.
+    pub(crate) fn view(&self) -> NameRef<'_> {
+        NameRef {
+            tokens: self.tokens.iter().map(Token::view).collect(),
+            forms: self.forms.iter().copied().collect(),
+            person: self.person,
+            acronym: &self.acronym,
+        }
+    }
+}
+
+/// A token whose texts are kept elsewhere, for example in an index.
+pub(crate) type TokenRef<'a> = Token<&'a str>;
+
+impl Token {
+    /// The token in the form in which tokens are compared.
+    pub(crate) fn view(&self) -> TokenRef<'_> {
+        Token {
+            text: &self.text,
+            sound: &self.sound,
+            signature: self.signature,
+            original: &self.original,
+            script: self.script,
+            kind: self.kind,
+            role: self.role,
+            weight: self.weight,
+            surplus: self.surplus,
+            telling: self.telling,
+            common: self.common,
+        }
+    }
+}
+
+/// A [`Name`] whose texts are kept elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct NameRef<'a> {
+    pub(crate) tokens: SmallVec<[TokenRef<'a>; 8]>,
+    pub(crate) forms: SmallVec<[LegalForm; 4]>,
+    pub(crate) person: bool,
+    pub(crate) acronym: &'a str,
+}
+
+impl NameRef<'_> {
     /// Whether it is a person's name made of parts that very many people bear.
     pub(crate) fn is_common(&self) -> bool {
         self.person && !self.tokens.iter().any(|t| t.telling)

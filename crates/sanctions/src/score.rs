@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::align::Comparison;
 use crate::compare;
 use crate::entity::{Entity, Gender, IdentifierKind, PartialDate};
-use crate::name::Name;
+use crate::name::{Name, NameRef};
 use crate::subject::{Facts, Subject, sorted_words};
 
 /// Score from which a candidate is a match, unless a caller sets another threshold.
@@ -99,7 +99,7 @@ pub(crate) fn best_name(query: &[Name], candidate: &[Name]) -> Option<BestName> 
     let mut best: Option<BestName> = None;
     for (i, q) in query.iter().enumerate() {
         for (j, c) in candidate.iter().enumerate() {
-            let comparison = compare::compare(q, c);
+            let comparison = compare::compare(&q.view(), &c.view());
             if comparison.score > best.as_ref().map_or(0.0, |b| b.comparison.score) {
                 best = Some(BestName {
                     comparison,
@@ -115,16 +115,27 @@ pub(crate) fn best_name(query: &[Name], candidate: &[Name]) -> Option<BestName> 
 /// Maximum gain of a name's score by qualifiers. The index uses it to discard candidates.
 pub(crate) const MAX_QUALIFIER_GAIN: f32 = 0.1;
 
+/// What a score needs of the listed side.
+pub(crate) struct Listed<'a> {
+    /// The name of the best pair.
+    pub(crate) name: Option<NameRef<'a>>,
+    pub(crate) weak_aliases: &'a [String],
+    pub(crate) facts: &'a Facts,
+}
+
 /// Computes a candidate's score. `best` is the best pair of names, if any is similar enough.
 pub(crate) fn score_subjects(
     query: &Subject,
-    candidate: &Subject,
+    candidate: &Listed<'_>,
     best: Option<&BestName>,
     explain: bool,
 ) -> PairScore {
     let mut main: Vec<Feature> = Vec::new();
-    if let Some(best) = best.filter(|b| b.comparison.score > 0.0) {
-        let (q, c) = (&query.names[best.query], &candidate.names[best.candidate]);
+    let best = best.filter(|b| b.comparison.score > 0.0);
+    let pair = best
+        .zip(candidate.name.as_ref())
+        .map(|(best, name)| (query.names[best.query].view(), name, best));
+    if let Some((q, c, best)) = &pair {
         main.push(Feature {
             tokens: if explain {
                 token_matches(q, c, &best.comparison)
@@ -143,19 +154,18 @@ pub(crate) fn score_subjects(
         main.push(Feature::new("weak_alias_match", WEAK_ALIAS, &alias, &alias));
     }
     let names = main.iter().map(|f| f.score).fold(0.0, f32::max);
-    add_exact_matches(&query.facts, &candidate.facts, &mut main);
+    add_exact_matches(&query.facts, candidate.facts, &mut main);
     let exact = main
         .iter()
         .filter(|f| !f.name.starts_with("name") && !f.name.starts_with("weak"));
     let exact = exact.map(|f| f.score).fold(0.0, f32::max);
     let mut qualifiers = Vec::new();
     if names > 0.0 {
-        add_qualifiers(&query.facts, &candidate.facts, names, &mut qualifiers);
-        let common = best.is_some_and(|best| {
-            let (q, c) = (&query.names[best.query], &candidate.names[best.candidate]);
-            main.iter().any(|f| f.name == "name_match") && q.is_common() && c.is_common()
-        });
-        if common && !agrees(&query.facts, &candidate.facts) {
+        add_qualifiers(&query.facts, candidate.facts, names, &mut qualifiers);
+        let common = pair
+            .as_ref()
+            .is_some_and(|(q, c, _)| q.is_common() && c.is_common());
+        if common && !agrees(&query.facts, candidate.facts) {
             let (q, c) = (&main[0].query, &main[0].candidate);
             let feature = Feature::new("common_name", COMMON_NAME, q, c);
             qualifiers.push(feature);
@@ -194,15 +204,15 @@ fn round(score: f32) -> f64 {
     (f64::from(score) * 10_000.0).round() / 10_000.0
 }
 
-fn words(name: &Name) -> String {
-    name.tokens.iter().map(|t| &*t.text).collect::<Vec<_>>().join(" ")
+fn words(name: &NameRef<'_>) -> String {
+    name.tokens.iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
 }
 
-fn token_matches(query: &Name, candidate: &Name, comparison: &Comparison) -> Vec<TokenMatch> {
-    let text = |name: &Name, (at, len): (usize, usize)| {
+fn token_matches(query: &NameRef<'_>, candidate: &NameRef<'_>, comparison: &Comparison) -> Vec<TokenMatch> {
+    let text = |name: &NameRef<'_>, (at, len): (usize, usize)| {
         name.tokens[at..at + len]
             .iter()
-            .map(|t| &*t.text)
+            .map(|t| t.text)
             .collect::<Vec<_>>()
             .join(" ")
     };
@@ -351,7 +361,12 @@ pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
     let people = query.schema.is_person() || candidate.schema.is_person();
     let (query, candidate) = (Subject::of(query, people), Subject::of(candidate, people));
     let best = best_name(&query.names, &candidate.names);
-    score_subjects(&query, &candidate, best.as_ref(), true)
+    let listed = Listed {
+        name: best.as_ref().map(|best| candidate.names[best.candidate].view()),
+        weak_aliases: &candidate.weak_aliases,
+        facts: &candidate.facts,
+    };
+    score_subjects(&query, &listed, best.as_ref(), true)
 }
 
 #[cfg(test)]

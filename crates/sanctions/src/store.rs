@@ -6,6 +6,7 @@
 //! The versions that were replaced last are kept beside the lists in use. Nothing else is deleted except by
 //! [`ListStore::remove`].
 
+mod indexes;
 mod versions;
 
 use std::collections::BTreeMap;
@@ -25,7 +26,6 @@ use crate::freshness::{Clock, ClockBehind, ListDates, MaxAge, Stale};
 use crate::import::{self, Diff, Guards, ImportError, ImportRefusal, ImportReport, List, ListFormat, Source};
 use crate::kept::KeptVersions;
 pub use crate::last_import::LastImport;
-use crate::screener::Screener;
 
 /// The version of the file format. A list in another format must be imported again.
 const FORMAT: u32 = 1;
@@ -433,58 +433,6 @@ impl ListStore {
         Ok(Fingerprint(states))
     }
 
-    /// Loads every list. It fails if there is none, or if any is damaged or too old, so screening never runs
-    /// on part of them.
-    pub fn load(&self) -> Result<Screener, ScreenError> {
-        let unavailable = |reason: String| ScreenError::Unavailable { reason };
-        let files = self.files().map_err(|e| unavailable(e.to_string()))?;
-        if files.is_empty() {
-            return Err(unavailable(
-                "no list was imported yet; run `bonafide lists import FILE`".into(),
-            ));
-        }
-        let mut lists = Vec::with_capacity(files.len());
-        for path in files {
-            let (header, list) = self.read_list(&path).map_err(&unavailable)?;
-            self.check(&self.dates_of(&header))
-                .map_err(|stale| unavailable(stale.to_string()))?;
-            lists.push(list);
-        }
-        Ok(Screener::new(lists))
-    }
-
-    /// Loads these lists in exactly these contents and ignores others in the folder. It fails like
-    /// [`ListStore::load`].
-    pub fn load_exactly(&self, wanted: &BTreeMap<String, ListContent>) -> Result<Screener, LoadExactlyError> {
-        let lacks = |list: &str, wanted: &ListContent, found: &str| LoadExactlyError::Missing {
-            list: list.to_owned(),
-            version: wanted.version.clone(),
-            found: found.to_owned(),
-        };
-        let unusable = |reason: String| LoadExactlyError::Unusable(ScreenError::Unavailable { reason });
-        let mut lists = Vec::with_capacity(wanted.len());
-        for (name, wanted) in wanted {
-            let path = self.path(name);
-            if !path.exists() {
-                return Err(lacks(name, wanted, "none of that name"));
-            }
-            // The header is checked first, so that a wrong list is not read in full.
-            if let Ok((header, _)) = read_header(&path)
-                && (header.sha256 != wanted.digest || header.list != *name)
-            {
-                return Err(lacks(name, wanted, &header.version));
-            }
-            let (header, list) = self.read_list(&path).map_err(unusable)?;
-            if header.sha256 != wanted.digest {
-                return Err(lacks(name, wanted, &header.version));
-            }
-            self.check(&self.dates_of(&header))
-                .map_err(|stale| unusable(stale.to_string()))?;
-            lists.push(list);
-        }
-        Ok(Screener::new(lists))
-    }
-
     /// Checks that a list may be used now.
     ///
     /// # Errors
@@ -532,31 +480,44 @@ impl ListStore {
     }
 
     fn read_list(&self, path: &Path) -> Result<(Header, List), String> {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let (header, mut reader) = read_header(path).map_err(|e| format!("{name} cannot be read: {e}"))?;
-        if header.format != FORMAT {
-            return Err(other_version(&name));
-        }
-        let mut hash = Sha256::new();
         let mut entities: Vec<Entity> = Vec::new();
-        let mut line = Vec::new();
-        while import::read_line(&mut reader, &mut line).map_err(|e| format!("{name} cannot be read: {e}"))? {
-            hash.update(&line);
-            entities.push(serde_json::from_slice(&line).map_err(|_| damaged(&name))?);
-        }
-        if hex::encode(hash.finalize()) != header.sha256 {
-            return Err(damaged(&name));
-        }
+        let header = self.read_entities(path, |entity| {
+            entities.push(entity);
+            true
+        })?;
         let list = List {
             name: header.list.clone(),
             version: header.version.clone(),
             entities,
         };
         Ok((header, list))
+    }
+
+    /// Reads a list's file entity by entity, until `add` is false. What was read counts only if this succeeds.
+    fn read_entities(&self, path: &Path, mut add: impl FnMut(Entity) -> bool) -> Result<Header, String> {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let unreadable = |error: std::io::Error| format!("{name} cannot be read: {error}");
+        let (header, mut reader) = read_header(path).map_err(unreadable)?;
+        if header.format != FORMAT {
+            return Err(other_version(&name));
+        }
+        let mut hash = Sha256::new();
+        let mut line = Vec::new();
+        while import::read_line(&mut reader, &mut line).map_err(unreadable)? {
+            hash.update(&line);
+            let entity = serde_json::from_slice(&line).map_err(|_| damaged(&name))?;
+            if !add(entity) {
+                break;
+            }
+        }
+        if hex::encode(hash.finalize()) != header.sha256 {
+            return Err(damaged(&name));
+        }
+        Ok(header)
     }
 }
 

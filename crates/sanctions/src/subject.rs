@@ -3,6 +3,7 @@
 //! This module compares nothing; see [`crate::score`].
 
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 use crate::entity::{Entity, Gender, IdentifierKind, PartialDate, Schema};
 use crate::name::{self, KnownNameParts, Name};
@@ -10,14 +11,13 @@ use crate::name::{self, KnownNameParts, Name};
 /// An entity prepared for comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
-    pub(crate) schema: Schema,
     pub(crate) names: Vec<Name>,
     pub(crate) weak_aliases: Vec<String>,
     pub(crate) facts: Facts,
 }
 
 /// The data that qualify a name's score or match exactly.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Facts {
     pub(crate) birth_dates: Vec<PartialDate>,
     pub(crate) countries: Vec<String>,
@@ -113,7 +113,6 @@ impl Subject {
         weak_aliases.sort_unstable();
         weak_aliases.dedup();
         Subject {
-            schema: entity.schema,
             names,
             weak_aliases,
             facts: Facts::of(entity),

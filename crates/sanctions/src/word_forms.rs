@@ -1,10 +1,15 @@
 //! The forms of a word that are compared. It compares nothing.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
 use crate::text::Script;
 
 /// How often each class of sounds occurs in a word. It rules out most pairs of words without an edit
 /// distance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(transparent)]
 pub(crate) struct Signature([u8; 16]);
 
 impl Signature {

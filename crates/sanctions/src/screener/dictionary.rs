@@ -1,174 +1,261 @@
 //! The distinct words of the listed names, with the names that contain each, and the search for the words that resemble
 //! one. It knows no whole name and scores none.
 
+use std::io::{self, Write};
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
+use zerocopy::IntoBytes as _;
+use zerocopy::little_endian::U32;
 
+use super::records::{self, WordRecord};
 use super::shape::{QueryShape, Shape};
 use super::spelling::{
     allows_one_difference, with_exchanged_neighbours, with_wildcard, without_one_consonant,
 };
-use crate::name::{Token, TokenKind};
+use crate::index::{IndexFile, IndexWriter, Section, TableBuilder, values};
+use crate::name::{NamePart, Token, TokenKind, TokenRef};
 use crate::text::Script;
 use crate::{compare, tables, text};
-
-/// A distinct word of the listed names, with the names that contain it.
-struct DictionaryWord {
-    token: Token,
-    names: Vec<u32>,
-    /// The similar words with their similarities, once the word was looked up: in a name of another kind, and in a
-    /// person's name. Only what concerns listed words is remembered, so no other word of a query stays in memory.
-    similar: [OnceLock<Similar>; 2],
-}
 
 /// The most similar words that are remembered, about 80 MB. Further words are searched each time.
 const MOST: usize = 10_000_000;
 
 /// Words with their similarity to one word, in order of the words.
-type Similar = Box<[(u32, f32)]>;
+type Similar = Arc<[(u32, f32)]>;
 
 /// What the similarity of a word depends on: its kind, script, text and original text, and whether it is a common part
 /// of people's names.
 type Key = (TokenKind, Script, Box<str>, Box<str>, bool);
 
+/// A word that is being collected.
+struct NewWord {
+    token: Token,
+    /// The names by which it is found; none if it is only a part of names.
+    names: Vec<u32>,
+}
+
 /// Collects the words of the listed names.
 #[derive(Default)]
 pub(super) struct DictionaryBuilder {
-    words: Vec<DictionaryWord>,
+    words: Vec<NewWord>,
     ids: FxHashMap<Key, u32>,
 }
 
-/// The words of the listed names. Words with the same skeleton have consecutive numbers.
-#[derive(Default)]
-pub(super) struct Dictionary {
-    words: Vec<DictionaryWord>,
-    /// The shape of each word. A search reads many shapes and few words.
-    shapes: Vec<Shape>,
-    by_text: FxHashMap<Box<str>, Vec<u32>>,
-    /// The words of each skeleton.
-    skeletons: Vec<Range<u32>>,
-    by_skeleton: FxHashMap<Box<str>, u32>,
-    /// Skeletons of longer words, by the skeleton without one of its consonants, and with `?` in place of one.
-    by_pattern: FxHashMap<Box<str>, Vec<u32>>,
-    /// How many similar words are remembered.
-    remembered: AtomicUsize,
-}
-
 impl DictionaryBuilder {
-    /// Adds a word of a name, and returns its number for [`DictionaryBuilder::build`].
-    pub(super) fn add(&mut self, token: &Token, name: u32) -> u32 {
+    /// Adds a word of a name, and returns its number for [`DictionaryBuilder::write`]. `name` finds the word.
+    pub(super) fn add(&mut self, token: &Token, name: Option<u32>) -> u32 {
         let (text, original) = (token.text.clone(), token.original.clone());
         let key = (token.kind, token.script, text, original, token.common);
         let word = *self.ids.entry(key).or_insert_with(|| {
-            self.words.push(DictionaryWord {
+            self.words.push(NewWord {
                 token: token.clone(),
                 names: Vec::new(),
-                similar: Default::default(),
             });
             self.words.len() as u32 - 1
         });
         let names = &mut self.words[word as usize].names;
-        if names.last() != Some(&name) {
-            names.push(name);
+        if name.is_some() && names.last() != name.as_ref() {
+            names.extend(name);
         }
         word
     }
 
-    /// The dictionary, and the number in it of each added word.
-    pub(super) fn build(self) -> (Dictionary, Vec<u32>) {
-        let mut order: Vec<(String, u32, DictionaryWord)> = (0..)
-            .zip(self.words)
-            .map(|(added, word)| (text::skeleton(&word.token.sound), added, word))
+    /// Writes the dictionary. Returns how many words find names, and the number of each added word. Words that find names
+    /// come first, those with the same skeleton one after the other.
+    pub(super) fn write<W: Write>(mut self, to: &mut IndexWriter<W>) -> io::Result<(u32, Vec<u32>)> {
+        self.ids = FxHashMap::default();
+        let added = (0..).zip(self.words);
+        let mut words: Vec<(bool, String, u32, NewWord)> = added
+            .map(|(added, word)| {
+                (
+                    word.names.is_empty(),
+                    text::skeleton(&word.token.sound),
+                    added,
+                    word,
+                )
+            })
             .collect();
-        order.sort_by(|a, b| (&a.0, &a.2.token.text, a.1).cmp(&(&b.0, &b.2.token.text, b.1)));
-        let mut numbers = vec![0; order.len()];
-        let mut dictionary = Dictionary::default();
-        for (skeleton, added, mut word) in order {
-            let id = dictionary.words.len() as u32;
-            numbers[added as usize] = id;
-            word.names.shrink_to_fit();
-            dictionary.push(id, &skeleton, word);
-        }
-        (dictionary, numbers)
-    }
-}
-
-impl Dictionary {
-    fn push(&mut self, id: u32, skeleton: &str, word: DictionaryWord) {
-        self.by_text.entry(word.token.text.clone()).or_default().push(id);
-        let next = self.skeletons.len() as u32;
-        let number = *self.by_skeleton.entry(skeleton.into()).or_insert(next);
-        match self.skeletons.last_mut().filter(|_| number != next) {
-            Some(words) => words.end = id + 1,
-            None => self.skeletons.push(id..id + 1),
-        }
-        let has_patterns = allows_one_difference(&word.token, skeleton);
-        if has_patterns {
-            for key in without_one_consonant(skeleton).chain(with_wildcard(skeleton)) {
-                let of_pattern = self.by_pattern.entry(key.into()).or_default();
-                if of_pattern.last() != Some(&number) {
-                    of_pattern.push(number);
+        words.sort_by(|a, b| (a.0, &a.1, &a.3.token.text, a.2).cmp(&(b.0, &b.1, &b.3.token.text, b.2)));
+        let mut numbers = vec![0; words.len()];
+        let mut indexed = 0;
+        let (mut by_text, mut by_skeleton, mut by_pattern) = (
+            TableBuilder::default(),
+            TableBuilder::default(),
+            TableBuilder::default(),
+        );
+        let mut skeletons: Vec<U32> = Vec::new();
+        let mut patterned: Option<u32> = None;
+        let mut last: Option<&str> = None;
+        for (number, (is_part, skeleton, added, word)) in (0..).zip(&words) {
+            numbers[*added as usize] = number;
+            if *is_part {
+                continue;
+            }
+            indexed = number + 1;
+            by_text.add(&word.token.text, number);
+            if last != Some(skeleton) {
+                by_skeleton.add(skeleton, skeletons.len() as u32);
+                skeletons.push(number.into());
+                last = Some(skeleton);
+            }
+            let of_skeleton = skeletons.len() as u32 - 1;
+            if allows_one_difference(&word.token.view(), skeleton) && patterned != Some(of_skeleton) {
+                patterned = Some(of_skeleton);
+                for key in without_one_consonant(skeleton).chain(with_wildcard(skeleton)) {
+                    by_pattern.add(&key, of_skeleton);
                 }
             }
         }
-        self.shapes.push(Shape::of(&word.token, has_patterns));
-        self.words.push(word);
+        skeletons.push(indexed.into());
+        to.section(Section::Skeletons, skeletons.as_bytes())?;
+        by_text.write(Section::ByText, to)?;
+        by_skeleton.write(Section::BySkeleton, to)?;
+        by_pattern.write(Section::ByPattern, to)?;
+        let mut texts: Vec<u8> = Vec::new();
+        let mut records: Vec<WordRecord> = Vec::with_capacity(words.len());
+        let mut first_name = 0_u32;
+        for (_, _, _, NewWord { token, names }) in &words {
+            let too_long = || io::Error::other("a word of the lists is too long");
+            let len = |text: &str| u16::try_from(text.len()).map_err(|_| too_long());
+            records.push(WordRecord {
+                text: u32::try_from(texts.len()).map_err(|_| too_long())?.into(),
+                text_len: len(&token.text)?.into(),
+                sound_len: len(&token.sound)?.into(),
+                original_len: len(&token.original)?.into(),
+                first_name: first_name.into(),
+                names: (names.len() as u32).into(),
+                kind: token.kind as u8,
+                script: token.script as u8,
+                common: u8::from(token.common),
+            });
+            first_name += names.len() as u32;
+            for text in [&token.text, &token.sound, &token.original] {
+                texts.extend_from_slice(text.as_bytes());
+            }
+        }
+        to.section(Section::Words, records.as_bytes())?;
+        to.section(Section::Texts, &texts)?;
+        to.begin(Section::Shapes)?;
+        for (_, skeleton, _, word) in &words {
+            let has_patterns = allows_one_difference(&word.token.view(), skeleton);
+            to.add(
+                Section::Shapes,
+                Shape::of(&word.token.view(), has_patterns).as_bytes(),
+            )?;
+        }
+        to.begin(Section::Postings)?;
+        for (_, _, _, word) in &words {
+            let names: Vec<U32> = word.names.iter().map(|name| (*name).into()).collect();
+            to.add(Section::Postings, names.as_bytes())?;
+        }
+        Ok((indexed, numbers))
+    }
+}
+
+/// The words of the listed names in an index. Words with the same skeleton have consecutive numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Dictionary<'a> {
+    pub(super) file: &'a IndexFile,
+    pub(super) remembered: &'a SimilarWords,
+}
+
+/// The similar words of listed words that were looked up: in a name of another kind, and in a person's name. Only what
+/// concerns listed words is remembered, so no other word of a query stays in memory.
+#[derive(Default)]
+pub(super) struct SimilarWords {
+    shards: [Mutex<FxHashMap<(u32, bool), Similar>>; 16],
+    /// How many similar words are remembered.
+    len: AtomicUsize,
+}
+
+impl SimilarWords {
+    fn get(&self, key: (u32, bool), search: impl FnOnce() -> Similar) -> Similar {
+        let shard = &self.shards[key.0 as usize % self.shards.len()];
+        let lock = || shard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return Arc::clone(known);
+        }
+        let found = search();
+        if self.len.fetch_add(found.len(), Ordering::Relaxed) < MOST {
+            lock().insert(key, Arc::clone(&found));
+        }
+        found
+    }
+}
+
+impl<'a> Dictionary<'a> {
+    /// The word of this number, as a token without a place in a name.
+    pub(super) fn token(self, word: u32) -> Option<TokenRef<'a>> {
+        let record: &WordRecord = self.file.record(Section::Words, word as usize)?;
+        let lens = [record.text_len, record.sound_len, record.original_len].map(|len| usize::from(len.get()));
+        let start = record.text.get() as usize;
+        let bytes = self
+            .file
+            .read(Section::Texts, start..start + lens.iter().sum::<usize>());
+        let texts = std::str::from_utf8(bytes).ok().filter(|_| lens[0] > 0)?;
+        let (text, rest) = texts.split_at_checked(lens[0])?;
+        let (sound, original) = rest.split_at_checked(lens[1])?;
+        Some(Token {
+            text,
+            sound,
+            original,
+            signature: self
+                .file
+                .record::<Shape>(Section::Shapes, word as usize)?
+                .signature(),
+            script: records::script(record.script)?,
+            kind: records::kind(record.kind)?,
+            role: NamePart::Unknown,
+            weight: 0.0,
+            surplus: 0.0,
+            telling: false,
+            common: record.common != 0,
+        })
     }
 
-    /// The word of this number.
-    pub(super) fn token(&self, word: u32) -> &Token {
-        &self.words[word as usize].token
-    }
-
-    /// The names that contain a word.
-    pub(super) fn names(&self, word: u32) -> &[u32] {
-        &self.words[word as usize].names
+    /// The names that contain a word, in ascending order.
+    pub(super) fn names(self, word: u32) -> &'a [U32] {
+        let record = self.file.record::<WordRecord>(Section::Words, word as usize);
+        let range = record.map_or(0..0, |record| {
+            let first = record.first_name.get() as usize;
+            first..first + record.names.get() as usize
+        });
+        self.file.records(Section::Postings, range)
     }
 
     /// Whether a listed name contains a word of this text.
-    pub(super) fn knows(&self, text: &str) -> bool {
-        self.by_text.contains_key(text)
+    pub(super) fn knows(self, text: &str) -> bool {
+        self.with_text(text).next().is_some()
     }
 
     /// The words of this text, in every script.
-    pub(super) fn with_text(&self, text: &str) -> &[u32] {
-        self.by_text.get(text).map_or(&[], Vec::as_slice)
+    pub(super) fn with_text(self, text: &str) -> impl Iterator<Item = u32> + use<'a, '_> {
+        values(self.file, Section::ByText, text)
+            .filter(move |word| self.token(*word).is_some_and(|listed| listed.text == text))
     }
 
     /// The words with any similarity to this one, in order. `known` receives similarities.
     pub(super) fn similar_words(
-        &self,
-        token: &Token,
+        self,
+        token: &TokenRef<'_>,
         person: bool,
         known: Option<&mut FxHashMap<u32, f32>>,
     ) -> Vec<u32> {
-        let is_same = |word: &&u32| {
-            let listed = self.token(**word);
-            listed.kind == token.kind
-                && listed.script == token.script
-                && listed.sound == token.sound
-                && listed.original == token.original
-                && listed.common == token.common
+        let is_same = |word: &u32| {
+            self.token(*word).is_some_and(|listed| {
+                listed.kind == token.kind
+                    && listed.script == token.script
+                    && listed.sound == token.sound
+                    && listed.original == token.original
+                    && listed.common == token.common
+            })
         };
-        let same = self.with_text(&token.text).iter().find(is_same);
-        let place = same.map(|word| &self.words[*word as usize].similar[usize::from(person)]);
-        let searched;
-        let similar = match place.map(|place| (place, place.get())) {
-            Some((_, Some(similar))) => similar,
-            Some((place, None)) if self.remembered.load(Ordering::Relaxed) < MOST => {
-                place.get_or_init(|| {
-                    let similar = self.search(token, person);
-                    self.remembered.fetch_add(similar.len(), Ordering::Relaxed);
-                    similar
-                })
-            }
-            _ => {
-                searched = self.search(token, person);
-                &searched
-            }
+        let similar = match self.with_text(token.text).find(is_same) {
+            Some(word) => self.remembered.get((word, person), || self.search(token, person)),
+            None => self.search(token, person),
         };
         if let Some(known) = known {
             known.extend(similar.iter().copied());
@@ -176,13 +263,16 @@ impl Dictionary {
         similar.iter().map(|(word, _)| *word).collect()
     }
 
-    fn search(&self, token: &Token, person: bool) -> Similar {
-        let mut found: Vec<u32> = self.with_text(&token.text).to_vec();
+    fn search(self, token: &TokenRef<'_>, person: bool) -> Similar {
+        let mut found: Vec<u32> = self.with_text(token.text).collect();
+        let same = found.clone();
         if token.kind == TokenKind::Word {
             let query = QueryShape::of(token);
             for (skeleton, by_pattern) in self.near_skeletons(token) {
-                let words = self.skeletons[skeleton as usize].clone();
-                let shapes = &self.shapes[words.start as usize..words.end as usize];
+                let words = self.of_skeleton(skeleton);
+                let shapes: &[Shape] = self
+                    .file
+                    .records(Section::Shapes, words.start as usize..words.end as usize);
                 let near = words
                     .zip(shapes)
                     .filter(|(_, shape)| (!by_pattern || shape.has_patterns()) && query.may_resemble(shape));
@@ -190,41 +280,50 @@ impl Dictionary {
             }
         }
         let variants = match token.kind {
-            TokenKind::Word if person => tables::given_name_variants(&token.text),
+            TokenKind::Word if person => tables::given_name_variants(token.text),
             _ => Vec::new(),
         };
         let mut found: Vec<(u32, f32)> = found
             .into_iter()
             .map(|word| (word, self.similarity(token, word, person)))
             .collect();
-        let is_text = |word: u32| self.token(word).text == token.text;
-        found.retain(|(word, similarity)| *similarity > 0.0 || is_text(*word));
+        found.retain(|(word, similarity)| *similarity > 0.0 || same.contains(word));
         let of_variants = variants.iter().flat_map(|text| self.with_text(text));
-        found.extend(of_variants.map(|word| (*word, self.similarity(token, *word, person))));
+        found.extend(of_variants.map(|word| (word, self.similarity(token, word, person))));
         found.sort_unstable_by_key(|(word, _)| *word);
         found.dedup_by_key(|(word, _)| *word);
         found.into()
     }
 
-    fn similarity(&self, token: &Token, word: u32, person: bool) -> f32 {
-        compare::token_similarity(token, self.token(word), person)
+    fn similarity(self, token: &TokenRef<'_>, word: u32, person: bool) -> f32 {
+        self.token(word)
+            .map_or(0.0, |listed| compare::token_similarity(token, &listed, person))
+    }
+
+    /// The words of a skeleton.
+    fn of_skeleton(self, skeleton: u32) -> Range<u32> {
+        let at = skeleton as usize;
+        match self.file.records::<U32>(Section::Skeletons, at..at + 2) {
+            [start, end] => start.get()..end.get(),
+            _ => 0..0,
+        }
     }
 
     /// The skeletons of words that may resemble one, each once, and whether only words that allow one difference are
     /// meant.
-    fn near_skeletons(&self, token: &Token) -> Vec<(u32, bool)> {
-        let skeleton = text::skeleton(&token.sound);
+    fn near_skeletons(self, token: &TokenRef<'_>) -> Vec<(u32, bool)> {
+        let skeleton = text::skeleton(token.sound);
         let mut near: Vec<(u32, bool)> = Vec::new();
-        let exact = |key: &str| self.by_skeleton.get(key).map(|number| (*number, false));
+        let exact = |key: &str| values(self.file, Section::BySkeleton, key).map(|number| (number, false));
         near.extend(exact(&skeleton));
         if allows_one_difference(token, &skeleton) {
             // Keys for a consonant that only the query has, for two exchanged consonants, for a consonant that only
             // the listed word has, and for a replaced consonant.
             let keys = without_one_consonant(&skeleton).chain(with_exchanged_neighbours(&skeleton));
-            near.extend(keys.filter_map(|key| exact(&key)));
+            near.extend(keys.flat_map(|key| exact(&key)));
             let keys = std::iter::once(skeleton.clone()).chain(with_wildcard(&skeleton));
-            let skeletons = keys.filter_map(|key| self.by_pattern.get(&*key)).flatten();
-            near.extend(skeletons.map(|number| (*number, true)));
+            let skeletons = keys.flat_map(|key| values(self.file, Section::ByPattern, &key));
+            near.extend(skeletons.map(|number| (number, true)));
         }
         near.sort_unstable();
         near.dedup_by_key(|(skeleton, _)| *skeleton);
@@ -246,6 +345,12 @@ mod tests {
             .into_iter()
             .next()
             .filter(|token| token.kind == TokenKind::Word)
+    }
+
+    fn written(builder: DictionaryBuilder) -> (IndexFile, Vec<u32>) {
+        let mut writer = IndexWriter::new(Vec::new());
+        let (_, numbers) = builder.write(&mut writer).unwrap();
+        (IndexFile::in_memory(writer.finish().unwrap()).unwrap(), numbers)
     }
 
     fn word() -> impl Strategy<Value = String> {
@@ -289,14 +394,18 @@ mod tests {
             let mut builder = DictionaryBuilder::default();
             for (name, word) in (0..).zip(&others) {
                 if let Some(token) = token(word) {
-                    builder.add(&token, name);
+                    builder.add(&token, Some(name));
                 }
             }
-            let (dictionary, _) = builder.build();
+            let (file, _) = written(builder);
+            let remembered = SimilarWords::default();
+            let dictionary = Dictionary { file: &file, remembered: &remembered };
+            let query = query.view();
             let mut expected: Vec<u32> = Vec::new();
             for (skeleton, by_pattern) in dictionary.near_skeletons(&query) {
-                expected.extend(dictionary.skeletons[skeleton as usize].clone().filter(|word| {
-                    (!by_pattern || dictionary.shapes[*word as usize].has_patterns())
+                expected.extend(dictionary.of_skeleton(skeleton).filter(|word| {
+                    let shape: &Shape = file.record(Section::Shapes, *word as usize).unwrap();
+                    (!by_pattern || shape.has_patterns())
                         && dictionary.similarity(&query, *word, person) > 0.0
                 }));
             }
@@ -305,7 +414,7 @@ mod tests {
                 let mut known = FxHashMap::default();
                 let found = dictionary.similar_words(&query, person, Some(&mut known));
                 for word in &expected {
-                    prop_assert!(found.contains(word), "{first} {:?}", dictionary.token(*word).text);
+                    prop_assert!(found.contains(word), "{first} {:?}", dictionary.token(*word).unwrap().text);
                     prop_assert_eq!(known[word], dictionary.similarity(&query, *word, person));
                 }
             }
@@ -317,6 +426,7 @@ mod tests {
             let Some(listed) = token(&format!("{a}{b}")) else { return Ok(()) };
             let sound = format!("{}{}", left.sound, right.sound);
             let query = super::super::spelling::respelled(&left, &format!("{}{}", left.text, right.text), sound);
+            let (query, listed) = (query.view(), listed.view());
             let shapes = (QueryShape::of(&query), Shape::of(&listed, false));
             if query.text != listed.text && compare::token_similarity(&query, &listed, false) > 0.0 {
                 prop_assert!(shapes.0.may_resemble(&shapes.1));
@@ -328,11 +438,16 @@ mod tests {
     fn long_words_are_compared_by_their_beginning() {
         let long = "badegolimunapetirosudavekilomanupetibagodelumirosate";
         let (query, listed) = (token(long).unwrap(), token(&format!("{long}oaoao")).unwrap());
-        assert!(compare::token_similarity(&query, &listed, true) > 0.0);
+        assert!(compare::token_similarity(&query.view(), &listed.view(), true) > 0.0);
         let mut builder = DictionaryBuilder::default();
-        let word = builder.add(&listed, 0);
-        let (dictionary, numbers) = builder.build();
-        let found = dictionary.similar_words(&query, true, None);
+        let word = builder.add(&listed, Some(0));
+        let (file, numbers) = written(builder);
+        let remembered = SimilarWords::default();
+        let dictionary = Dictionary {
+            file: &file,
+            remembered: &remembered,
+        };
+        let found = dictionary.similar_words(&query.view(), true, None);
         assert_eq!(found, [numbers[word as usize]]);
     }
 }

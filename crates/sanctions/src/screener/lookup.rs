@@ -80,8 +80,8 @@ impl Screener {
 
     /// Whether the lists contain a word.
     fn knows(&self, word: &str) -> bool {
-        let of_whole = || self.whole.as_ref().is_some_and(|whole| whole.words.knows(word));
-        self.words.knows(word) || of_whole()
+        let of_whole = || self.whole.as_ref().is_some_and(|whole| whole.words().knows(word));
+        self.words().knows(word) || of_whole()
     }
 
     fn split(&self, token: &Token, covers: u64, units: &mut Vec<LookupUnit>) {

@@ -5,7 +5,20 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::entity::{Properties, Schema};
+use crate::index::IndexDamaged;
+use crate::query::QueryError;
 use crate::score::{DEFAULT_THRESHOLD, Explanation};
+
+/// Why a search gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// The query is refused.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// The lists cannot be searched now.
+    #[error(transparent)]
+    Index(#[from] IndexDamaged),
+}
 
 /// The options of a screening.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,14 @@
 //! What rules out most pairs of words before they are compared. It compares no letters and gives no similarity.
 
 use std::cell::OnceCell;
-use std::hash::{Hash as _, Hasher as _};
 
-use rustc_hash::FxHasher;
+use smallvec::SmallVec;
+use xxhash_rust::xxh3::xxh3_64;
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::name::{Token, TokenKind};
+use super::records;
+use crate::name::{TokenKind, TokenRef};
 use crate::text::{self, Script};
 use crate::word_forms::{Signature, WordForms};
 use crate::{distance, syllables};
@@ -14,18 +17,19 @@ use crate::{distance, syllables};
 const LETTERS: usize = 16;
 
 /// What is known of a word before all its letters are compared. A search reads hundreds of shapes for each similar word,
-/// so a shape is small and holds no pointers.
-#[derive(Clone, Copy, Debug)]
+/// so a shape is small, has the form that it has in an index, and fills a line of the processor's cache.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
 pub(super) struct Shape {
     signature: Signature,
     /// The first letters of the text and of the sound.
     text: [u8; LETTERS],
     sound: [u8; LETTERS],
     /// A hash of what all romanisations of a Chinese or Korean word share; 0 in other scripts.
-    reading: u32,
-    script: Script,
-    is_word: bool,
-    has_patterns: bool,
+    reading: U32,
+    script: u8,
+    is_word: u8,
+    has_patterns: u8,
     /// Bytes of the text and of the sound.
     len: u8,
     sound_len: u8,
@@ -35,41 +39,52 @@ pub(super) struct Shape {
     first_chinese: u8,
     first_korean: u8,
     /// The sound has a `j`, which may be an `i` in another word.
-    has_j: bool,
+    has_j: u8,
     /// The sound has a doubled letter, as only joined words do.
-    has_double: bool,
+    has_double: u8,
+    unused: [u8; 2],
 }
 
 impl Shape {
     /// `has_patterns`: other words that differ in one consonant find it.
-    pub(super) fn of(token: &Token, has_patterns: bool) -> Shape {
+    pub(super) fn of(token: &TokenRef<'_>, has_patterns: bool) -> Shape {
         let reading = match token.script {
-            Script::Han => hash(syllables::chinese(&token.text)),
-            Script::Hangul => hash(syllables::korean_consonants(&token.text)),
+            Script::Han => hash(syllables::chinese(token.text)),
+            Script::Hangul => hash(syllables::korean_consonants(token.text)),
             _ => 0,
         };
         let sound = token.sound.as_bytes();
         Shape {
             signature: token.signature,
-            text: first_letters(&token.text),
-            sound: first_letters(&token.sound),
-            reading,
-            script: token.script,
-            is_word: token.kind == TokenKind::Word,
-            has_patterns,
+            text: first_letters(token.text),
+            sound: first_letters(token.sound),
+            reading: reading.into(),
+            script: token.script as u8,
+            is_word: u8::from(token.kind == TokenKind::Word),
+            has_patterns: u8::from(has_patterns),
             len: clamped(token.text.len()),
             sound_len: clamped(sound.len()),
-            first_chinese: syllables::chinese(&token.text).next().unwrap_or(0),
-            first_korean: syllables::korean_consonants(&token.text).next().unwrap_or(0),
-            consonants: clamped(text::skeleton(&token.sound).len()),
-            has_j: sound.contains(&b'j'),
-            has_double: sound.windows(2).any(|pair| pair[0] == pair[1]),
+            first_chinese: syllables::chinese(token.text).next().unwrap_or(0),
+            first_korean: syllables::korean_consonants(token.text).next().unwrap_or(0),
+            consonants: clamped(text::skeleton(token.sound).len()),
+            has_j: u8::from(sound.contains(&b'j')),
+            has_double: u8::from(sound.windows(2).any(|pair| pair[0] == pair[1])),
+            unused: [0; 2],
         }
     }
 
     /// Whether a word that differs in one consonant finds it.
     pub(super) fn has_patterns(&self) -> bool {
-        self.has_patterns
+        self.has_patterns != 0
+    }
+
+    /// The signature of the sound.
+    pub(super) fn signature(&self) -> Signature {
+        self.signature
+    }
+
+    fn script(&self) -> Script {
+        records::script(self.script).unwrap_or(Script::Alphabetic)
     }
 
     /// The forms of a word in an alphabet, if the shape holds all their letters.
@@ -77,7 +92,7 @@ impl Shape {
         Some(WordForms {
             text: std::str::from_utf8(self.text.get(..usize::from(self.len))?).ok()?,
             sound: std::str::from_utf8(self.sound()?).ok()?,
-            script: self.script,
+            script: self.script(),
             signature: self.signature,
         })
     }
@@ -123,12 +138,12 @@ impl Shape {
 
     /// Whether the cost of turning one sound into the other may be within a limit, in tenths.
     fn may_sound_alike(&self, other: &Shape, limit: u16) -> bool {
-        let is_unbounded = |shape: &Shape| shape.has_double || shape.is_cut();
+        let is_unbounded = |shape: &Shape| shape.has_double != 0 || shape.is_cut();
         is_unbounded(self)
             || is_unbounded(other)
             || self
                 .signature
-                .least_edit_cost(&other.signature, self.has_j || other.has_j)
+                .least_edit_cost(&other.signature, self.has_j != 0 || other.has_j != 0)
                 <= limit
     }
 }
@@ -143,10 +158,10 @@ pub(super) struct QueryShape<'a> {
 }
 
 impl<'a> QueryShape<'a> {
-    pub(super) fn of(token: &'a Token) -> QueryShape<'a> {
+    pub(super) fn of(token: &TokenRef<'a>) -> QueryShape<'a> {
         QueryShape {
             own: Shape::of(token, false),
-            text: &token.text,
+            text: token.text,
             chinese: OnceCell::new(),
             korean: OnceCell::new(),
         }
@@ -166,20 +181,20 @@ impl<'a> QueryShape<'a> {
     /// `false` for equal words and for variants of a given name, which are found by their text.
     pub(super) fn may_resemble(&self, listed: &Shape) -> bool {
         let own = &self.own;
-        if !listed.is_word {
+        if listed.is_word == 0 {
             return false;
         }
-        match (own.script, listed.script) {
+        match (own.script(), listed.script()) {
             (Script::Abjad, Script::Abjad) => true,
             (Script::Abjad, _) => own.may_be_read_as(listed),
             (_, Script::Abjad) => listed.may_be_read_as(own),
             // Two Chinese or two Korean words are compared by character.
             (Script::Han, Script::Han) | (Script::Hangul, Script::Hangul) => true,
-            (Script::Han, Script::Hangul) => self.korean() == listed.reading,
+            (Script::Han, Script::Hangul) => self.korean() == listed.reading.get(),
             (Script::Hangul, _) => own.first_korean == listed.first_korean,
             (Script::Han, _) => own.first_chinese == listed.first_chinese,
-            (_, Script::Han) => self.chinese() == listed.reading,
-            (_, Script::Hangul) => self.korean() == listed.reading,
+            (_, Script::Han) => self.chinese() == listed.reading.get(),
+            (_, Script::Hangul) => self.korean() == listed.reading.get(),
             _ => self.may_be_spelling_of(listed),
         }
     }
@@ -210,7 +225,6 @@ fn clamped(len: usize) -> u8 {
 }
 
 fn hash(sounds: impl Iterator<Item = u8>) -> u32 {
-    let mut hasher = FxHasher::default();
-    sounds.for_each(|sound| sound.hash(&mut hasher));
-    hasher.finish() as u32
+    let sounds: SmallVec<[u8; 32]> = sounds.collect();
+    xxh3_64(&sounds) as u32
 }

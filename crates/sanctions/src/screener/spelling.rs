@@ -1,6 +1,6 @@
 //! Index keys for alternative spellings: words with one consonant missing, exchanged or replaced.
 
-use crate::name::Token;
+use crate::name::{Token, TokenRef};
 use crate::text::Script;
 use crate::word_forms::Signature;
 
@@ -16,7 +16,7 @@ pub(super) fn respelled(like: &Token, text: &str, sound: String) -> Token {
 }
 
 /// Whether a word is long enough that one of its consonants may differ.
-pub(super) fn allows_one_difference(token: &Token, skeleton: &str) -> bool {
+pub(super) fn allows_one_difference(token: &TokenRef<'_>, skeleton: &str) -> bool {
     let long = token.text.len() >= 5 || (token.script == Script::Abjad && skeleton.len() >= 4);
     long && !skeleton.starts_with('=') && skeleton.len() >= 2
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sanctions::changes::{ChangeKind, FieldChange, changes};
-use sanctions::{List, ListStore, ScreenOptions, Screener, WordMemory};
+use sanctions::{List, ListStore, ScreenOptions, Screener, SearchError, WordMemory};
 use store::rescreenings::ListDigests;
 use verification::names::{ScreenedName, combine};
 use verification::screening::ScreeningHit;
@@ -207,7 +207,13 @@ impl Search {
             let result = self
                 .screener
                 .screen_one_of_many(&query(name), &options, memory)
-                .map_err(Problem::internal)?;
+                .map_err(|error| match error {
+                    SearchError::Index(_) => {
+                        Problem::unavailable("The sanctions lists cannot be searched now")
+                            .because(error.to_string())
+                    }
+                    SearchError::Query(_) => Problem::internal(error),
+                })?;
             if let Some(result) = result {
                 screened.push((name, screening_hits::screening(result)));
             }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sanctions::entity::Schema;
 use sanctions::score::{DEFAULT_THRESHOLD, PairScore};
 use sanctions::store::ListStatus;
-use sanctions::{Example, ListEntry, ScreenOptions};
+use sanctions::{Example, IndexDamaged, ListEntry, ScreenOptions};
 use serde_json::json;
 use store::audit::Entry;
 
@@ -137,8 +137,11 @@ pub async fn match_examples(
     let mut failed = None;
     for example in examples {
         let searched = Arc::clone(&searched);
-        let answer = app.cpu.run(move |_| match_one(&searched, options, &example));
-        match answer.await {
+        let answer = app.cpu.run(move |_| {
+            let answer = match_one(&searched, options, &example);
+            searched.lists.screener.check().map(|()| answer)
+        });
+        match answer.await.and_then(|answer| answer.map_err(damaged)) {
             Ok(answer) => answers.push(answer),
             Err(problem) => {
                 failed = Some(problem);
@@ -219,7 +222,11 @@ pub async fn search_text(
 ) -> Result<TextResults, Problem> {
     let searched = Arc::new(audited_scope(app, caller, dataset, filters).await?);
     let work = Arc::clone(&searched);
-    let results = app.cpu.run(move |_| text_results(&work, &search)).await?;
+    let search = move || {
+        let results = text_results(&work, &search);
+        work.lists.screener.check().map(|()| results)
+    };
+    let results = app.cpu.run(move |_| search()).await?.map_err(damaged)?;
     write_audit_row(app, caller, &searched.lists, 1, results.total).await?;
     Ok(results)
 }
@@ -276,13 +283,13 @@ fn text_results(searched: &Searched, search: &TextSearch) -> TextResults {
 pub async fn entity(app: &Shared, caller: &Caller, id: String) -> Result<EntityRecord, Problem> {
     let (lists, _) = merchant_lists(app, caller).await?;
     let find = move || {
-        let entries = lists.screener.entries(&lists.names);
-        let with_id = entries.filter(|entry| entry.id() == id).map(|entry| ((), entry));
-        by_entity(with_id)
+        let entries = lists.screener.entries_with_id(&id, &lists.names);
+        let found = by_entity(entries.map(|entry| ((), entry)))
             .first()
-            .and_then(|(_, group)| EntityRecord::of(group))
+            .and_then(|(_, group)| EntityRecord::of(group));
+        lists.screener.check().map(|()| found)
     };
-    let found = app.cpu.run(move |_| find()).await?;
+    let found = app.cpu.run(move |_| find()).await?.map_err(damaged)?;
     found.ok_or_else(|| Problem::not_found("No such entity in the lists of this account"))
 }
 
@@ -321,7 +328,7 @@ async fn audited_scope(
             return Err(problem);
         }
     };
-    let scope = scope(app, &lists, dataset).await?.ok_or_else(|| {
+    let scope = scope(&lists, dataset).ok_or_else(|| {
         let text = "No such dataset: use default, or a name from the catalog (/v2/yente/catalog)";
         Problem::not_found(text)
     })?;
@@ -345,24 +352,15 @@ async fn audited_scope(
     })
 }
 
-/// The scope of a dataset's name. Only a name that is neither a list nor a collection is looked for in all entries.
-async fn scope(app: &Shared, lists: &MerchantLists, dataset: &str) -> Result<Option<DatasetScope>, Problem> {
-    let known = DatasetScope::of(dataset, &lists.names, |_| false);
-    if known.is_some() {
-        return Ok(known);
-    }
-    let (screener, names, name) = (
-        Arc::clone(&lists.screener),
-        lists.names.clone(),
-        dataset.to_owned(),
-    );
-    let is_source = move |name: &str| {
-        let mut entries = screener.entries(&names);
-        entries.any(|entry| entry.datasets().iter().any(|dataset| dataset == name))
-    };
-    app.cpu
-        .run(move |_| DatasetScope::of(&name, &[], is_source))
-        .await
+/// The scope of a dataset's name.
+fn scope(lists: &MerchantLists, dataset: &str) -> Option<DatasetScope> {
+    let is_source = |name: &str| lists.screener.has_dataset(name, &lists.names);
+    DatasetScope::of(dataset, &lists.names, is_source)
+}
+
+/// The lists cannot be searched until their index is built again.
+fn damaged(damage: IndexDamaged) -> Problem {
+    unavailable(damage.to_string())
 }
 
 /// The lists that were imported after a time. Lists do not state when an entry changed, so all entries of such a list

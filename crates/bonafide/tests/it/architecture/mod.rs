@@ -11,7 +11,14 @@ use self::imports::{circles, sources};
 
 /// The crates, lowest floor first. A crate may depend only on crates of lower floors.
 const FLOORS: &[&[&str]] = &[
-    &["reference", "resampling", "sealing", "sandbox", "faults"],
+    &[
+        "reference",
+        "resampling",
+        "sealing",
+        "sandbox",
+        "mapped-file",
+        "faults",
+    ],
     &["imaging", "inference", "chain"],
     &["phone-camera"],
     &["documents", "faces", "sanctions", "chain-sources", "list-sources"],

@@ -1,0 +1,206 @@
+//! Builds an index of lists, entity by entity. It searches nothing.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use zerocopy::IntoBytes as _;
+use zerocopy::little_endian::U32;
+
+use super::bounds::indexed_places;
+use super::dictionary::DictionaryBuilder;
+use super::records::{EntityRecord, NameHeader, TokenRecord, TokenStyle, push_name};
+use crate::entity::{Entity, is_sanctioned};
+use crate::index::{IndexWriter, Section, TableBuilder};
+use crate::subject::Subject;
+
+/// What is needed to open an index.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Head {
+    /// The lists and their versions.
+    pub(super) lists: BTreeMap<String, String>,
+    /// Distinct sets of datasets, topics, programmes and countries.
+    pub(super) sets: Vec<Vec<String>>,
+    /// Distinct styles of tokens.
+    pub(super) styles: Vec<TokenStyle>,
+    /// How many words are indexed. Further words are only parts of names.
+    pub(super) indexed_words: u32,
+}
+
+/// An index that is being built.
+pub(crate) struct IndexBuilder<W> {
+    writer: IndexWriter<W>,
+    head: Head,
+    sets: FxHashMap<Vec<String>, u32>,
+    entities: Vec<EntityRecord>,
+    facts: Vec<u8>,
+    names: Vec<u8>,
+    words: DictionaryBuilder,
+    wallets: Vec<U32>,
+    by_acronym: TableBuilder,
+    by_weak_alias: TableBuilder,
+    by_identifier: TableBuilder,
+    by_wallet: TableBuilder,
+    by_id: TableBuilder,
+}
+
+/// The lists have more names or texts than an index can hold.
+fn too_much() -> io::Error {
+    io::Error::other("the lists have too many names for one index")
+}
+
+fn place(len: usize) -> io::Result<U32> {
+    u32::try_from(len).map(U32::from).map_err(|_| too_much())
+}
+
+impl<W: Write> IndexBuilder<W> {
+    pub(crate) fn new(out: W) -> io::Result<IndexBuilder<W>> {
+        let mut writer = IndexWriter::new(out);
+        writer.begin(Section::Details)?;
+        Ok(IndexBuilder {
+            writer,
+            head: Head::default(),
+            sets: FxHashMap::default(),
+            entities: Vec::new(),
+            facts: Vec::new(),
+            names: Vec::new(),
+            words: DictionaryBuilder::default(),
+            wallets: Vec::new(),
+            by_acronym: TableBuilder::default(),
+            by_weak_alias: TableBuilder::default(),
+            by_identifier: TableBuilder::default(),
+            by_wallet: TableBuilder::default(),
+            by_id: TableBuilder::default(),
+        })
+    }
+
+    /// Names the list of the entities that are added next.
+    pub(crate) fn begin_list(&mut self, name: &str, version: &str) {
+        self.head.lists.insert(name.to_owned(), version.to_owned());
+    }
+
+    /// Adds an entity of a list.
+    pub(crate) fn add(&mut self, list: &str, entity: &Entity) -> io::Result<()> {
+        let number = place(self.entities.len())?.get();
+        let subject = Subject::of(entity, false);
+        for name in &subject.names {
+            let id = place(self.names.len())?.get();
+            let indexed = indexed_places(name);
+            let tokens = name.tokens.iter().enumerate().map(|(at, token)| {
+                let word = self.words.add(token, indexed.contains(&at).then_some(id));
+                let style = style(&mut self.head.styles, TokenStyle::of(token))?;
+                Ok(TokenRecord {
+                    word: word.into(),
+                    style: style.into(),
+                })
+            });
+            let tokens: Vec<TokenRecord> = tokens.collect::<io::Result<_>>()?;
+            push_name(name, (number, entity.schema), &tokens, &mut self.names);
+            if !name.acronym.is_empty() {
+                self.by_acronym.add(&name.acronym, id);
+            }
+        }
+        for alias in &subject.weak_aliases {
+            self.by_weak_alias.add(alias, number);
+        }
+        for (_, value) in &subject.facts.identifiers {
+            self.by_identifier.add(value, number);
+        }
+        for wallet in &subject.facts.wallets {
+            self.by_wallet.add(wallet, number);
+        }
+        if is_sanctioned(&entity.topics) && !subject.facts.wallets.is_empty() {
+            self.wallets.push(number.into());
+        }
+        self.by_id.add(&entity.id, number);
+        // A caller can also select a list of many sources (an OpenSanctions collection) by its own name. That name is
+        // the last one: it states the list with the entry.
+        let sources = entity.datasets.iter().filter(|dataset| *dataset != list).cloned();
+        let datasets: Vec<String> = sources.chain([list.to_owned()]).collect();
+        let facts = postcard::to_stdvec(&(&entity.id, &subject.weak_aliases, &subject.facts))
+            .map_err(io::Error::other)?;
+        let details =
+            postcard::to_stdvec(&(&entity.caption, entity.properties())).map_err(io::Error::other)?;
+        let record = EntityRecord {
+            details: self.writer.add(Section::Details, &details)?.into(),
+            details_len: place(details.len())?,
+            facts: place(self.facts.len())?,
+            facts_len: place(facts.len())?,
+            datasets: self.set(&datasets)?,
+            topics: self.set(&entity.topics)?,
+            programs: self.set(&entity.programs)?,
+            countries: self.set(&subject.facts.countries)?,
+            schema: entity.schema as u8,
+        };
+        self.entities.push(record);
+        self.facts.extend_from_slice(&facts);
+        Ok(())
+    }
+
+    /// The number of a set of texts.
+    fn set(&mut self, texts: &[String]) -> io::Result<U32> {
+        if let Some(known) = self.sets.get(texts) {
+            return Ok((*known).into());
+        }
+        let number = place(self.head.sets.len())?;
+        self.sets.insert(texts.to_vec(), number.get());
+        self.head.sets.push(texts.to_vec());
+        Ok(number)
+    }
+
+    /// Writes the rest.
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        self.writer.section(Section::Entities, self.entities.as_bytes())?;
+        self.entities = Vec::new();
+        self.writer.section(Section::Facts, &self.facts)?;
+        self.facts = Vec::new();
+        let (indexed, numbers) = self.words.write(&mut self.writer)?;
+        self.head.indexed_words = indexed;
+        renumber_words(&mut self.names, &numbers)?;
+        self.writer.section(Section::Names, &self.names)?;
+        self.writer.section(Section::Wallets, self.wallets.as_bytes())?;
+        self.by_acronym.write(Section::ByAcronym, &mut self.writer)?;
+        self.by_weak_alias.write(Section::ByWeakAlias, &mut self.writer)?;
+        self.by_identifier
+            .write(Section::ByIdentifier, &mut self.writer)?;
+        self.by_wallet.write(Section::ByWallet, &mut self.writer)?;
+        self.by_id.write(Section::ById, &mut self.writer)?;
+        let head = postcard::to_stdvec(&self.head).map_err(io::Error::other)?;
+        self.writer.section(Section::Head, &head)?;
+        self.writer.finish()
+    }
+}
+
+/// The number of a style.
+fn style(styles: &mut Vec<TokenStyle>, style: TokenStyle) -> io::Result<u16> {
+    let known = styles.iter().position(|known| *known == style);
+    let number = known.unwrap_or_else(|| {
+        styles.push(style);
+        styles.len() - 1
+    });
+    u16::try_from(number).map_err(|_| too_much())
+}
+
+/// Replaces the numbers that words had while the index was built by those in the index.
+fn renumber_words(names: &mut [u8], numbers: &[u32]) -> io::Result<()> {
+    use zerocopy::FromBytes as _;
+    let mut at = 0;
+    while at < names.len() {
+        let wrong = || io::Error::other("a name of the index is cut");
+        let (header, _) = NameHeader::ref_from_prefix(&names[at..]).map_err(|_| wrong())?;
+        let [tokens, _, acronym] = header.parts(at);
+        let tokens = names
+            .get_mut(tokens)
+            .and_then(|bytes| <[TokenRecord]>::mut_from_bytes(bytes).ok());
+        for token in tokens.ok_or_else(wrong)? {
+            token.word = numbers
+                .get(token.word.get() as usize)
+                .copied()
+                .ok_or_else(wrong)?
+                .into();
+        }
+        at = acronym.end;
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! The records of an index and how a name is written in it. It searches nothing.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::entity::Schema;
+use crate::name::{Name, NamePart, Token, TokenKind};
+use crate::tables::LegalForm;
+use crate::text::Script;
+
+/// A listed entity.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct EntityRecord {
+    /// Where its caption and properties begin, and their length.
+    pub(super) details: U64,
+    pub(super) details_len: U32,
+    /// Where its id, weak aliases and [`crate::subject::Facts`] begin, and their length.
+    pub(super) facts: U32,
+    pub(super) facts_len: U32,
+    /// Numbers of sets of texts.
+    pub(super) datasets: U32,
+    pub(super) topics: U32,
+    pub(super) programs: U32,
+    pub(super) countries: U32,
+    pub(super) schema: u8,
+}
+
+/// A distinct word of the listed names. Its texts follow each other: text, sound, original.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct WordRecord {
+    pub(super) text: U32,
+    pub(super) text_len: U16,
+    pub(super) sound_len: U16,
+    pub(super) original_len: U16,
+    /// The first of the names that contain it, and how many do.
+    pub(super) first_name: U32,
+    pub(super) names: U32,
+    pub(super) kind: u8,
+    pub(super) script: u8,
+    pub(super) common: u8,
+}
+
+/// What a token has beside its word. Names have few different styles, so a token states the number of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct TokenStyle {
+    pub(super) role: u8,
+    pub(super) weight: f32,
+    pub(super) surplus: f32,
+    pub(super) telling: bool,
+}
+
+impl TokenStyle {
+    pub(super) fn of(token: &Token) -> TokenStyle {
+        TokenStyle {
+            role: token.role as u8,
+            weight: token.weight,
+            surplus: token.surplus,
+            telling: token.telling,
+        }
+    }
+}
+
+/// The beginning of a name in its section. Tokens, legal forms and the acronym follow.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct NameHeader {
+    pub(super) entity: U32,
+    /// The entity's schema.
+    pub(super) schema: u8,
+    pub(super) person: u8,
+    pub(super) tokens: u8,
+    pub(super) forms: u8,
+    pub(super) acronym: u8,
+}
+
+/// A token of a name in its section.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct TokenRecord {
+    pub(super) word: U32,
+    pub(super) style: U16,
+}
+
+impl NameHeader {
+    /// Where the parts of a name at a place lie: tokens, legal forms, acronym.
+    pub(super) fn parts(&self, at: usize) -> [Range<usize>; 3] {
+        let tokens = at + size_of::<NameHeader>();
+        let forms = tokens + usize::from(self.tokens) * size_of::<TokenRecord>();
+        let acronym = forms + usize::from(self.forms);
+        [
+            tokens..forms,
+            forms..acronym,
+            acronym..acronym + usize::from(self.acronym),
+        ]
+    }
+}
+
+/// Adds a name to its section, with the word and style of each token.
+pub(super) fn push_name(
+    name: &Name,
+    (entity, schema): (u32, Schema),
+    tokens: &[TokenRecord],
+    to: &mut Vec<u8>,
+) {
+    let acronym = name.acronym.as_bytes();
+    // A name has at most 60 tokens and 30 words.
+    let header = NameHeader {
+        entity: entity.into(),
+        schema: schema as u8,
+        person: u8::from(name.person),
+        tokens: tokens.len() as u8,
+        forms: name.forms.len() as u8,
+        acronym: acronym.len() as u8,
+    };
+    to.extend_from_slice(header.as_bytes());
+    to.extend_from_slice(tokens.as_bytes());
+    to.extend(name.forms.iter().map(|form| *form as u8));
+    to.extend_from_slice(acronym);
+}
+
+const SCHEMATA: [Schema; 10] = [
+    Schema::Person,
+    Schema::Company,
+    Schema::Organization,
+    Schema::PublicBody,
+    Schema::LegalEntity,
+    Schema::Vessel,
+    Schema::Airplane,
+    Schema::CryptoWallet,
+    Schema::Security,
+    Schema::Thing,
+];
+const FORMS: [LegalForm; 7] = [
+    LegalForm::Plain,
+    LegalForm::Limited,
+    LegalForm::Stock,
+    LegalForm::Partnership,
+    LegalForm::NonProfit,
+    LegalForm::State,
+    LegalForm::Sole,
+];
+const KINDS: [TokenKind; 4] = [
+    TokenKind::Word,
+    TokenKind::Initial,
+    TokenKind::Particle,
+    TokenKind::Number,
+];
+const SCRIPTS: [Script; 4] = [Script::Alphabetic, Script::Abjad, Script::Han, Script::Hangul];
+const PARTS: [NamePart; 3] = [NamePart::Unknown, NamePart::Given, NamePart::Family];
+
+pub(super) fn schema(number: u8) -> Option<Schema> {
+    SCHEMATA.get(usize::from(number)).copied()
+}
+
+pub(super) fn forms(numbers: &[u8]) -> SmallVec<[LegalForm; 4]> {
+    numbers
+        .iter()
+        .filter_map(|number| FORMS.get(usize::from(*number)).copied())
+        .collect()
+}
+
+pub(super) fn kind(number: u8) -> Option<TokenKind> {
+    KINDS.get(usize::from(number)).copied()
+}
+
+pub(super) fn script(number: u8) -> Option<Script> {
+    SCRIPTS.get(usize::from(number)).copied()
+}
+
+pub(super) fn name_part(number: u8) -> Option<NamePart> {
+    PARTS.get(usize::from(number)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_means_what_it_was_made_of() {
+        for (number, value) in SCHEMATA.iter().enumerate() {
+            assert_eq!(*value as usize, number);
+        }
+        for (number, value) in FORMS.iter().enumerate() {
+            assert_eq!(*value as usize, number);
+        }
+        for (number, value) in KINDS.iter().enumerate() {
+            assert_eq!(*value as usize, number);
+        }
+        for (number, value) in SCRIPTS.iter().enumerate() {
+            assert_eq!(*value as usize, number);
+        }
+        for (number, value) in PARTS.iter().enumerate() {
+            assert_eq!(*value as usize, number);
+        }
+    }
+}
