@@ -19,7 +19,10 @@ fn hash(path: &Path, hasher: &mut DefaultHasher) {
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         paths.iter().for_each(|path| hash(path, hasher));
-    } else if let Ok(content) = fs::read(path) {
-        content.hash(hasher);
+    } else {
+        let content = fs::read(path);
+        content
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            .hash(hasher);
     }
 }

@@ -5,10 +5,12 @@
 //! from then on. Whoever reads must therefore check all that it reads, and ask `is_intact` before it uses a result.
 //! This crate knows nothing of the content.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Deref;
-use std::sync::Once;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::SystemTime;
 
@@ -21,7 +23,8 @@ struct Place(AtomicUsize, AtomicUsize, AtomicBool);
 const MOST: usize = 64;
 static PLACES: [Place; MOST] =
     [const { Place(AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false)) }; MOST];
-static HANDLER: Once = Once::new();
+/// Whether the handler could be installed.
+static HANDLER: OnceLock<bool> = OnceLock::new();
 
 /// A read-only mapping of a whole file.
 #[derive(Debug)]
@@ -39,7 +42,9 @@ impl MappedFile {
     /// # Errors
     /// When it cannot be mapped, or too many files are.
     pub fn open(file: File) -> io::Result<MappedFile> {
-        HANDLER.call_once(install_handler);
+        if !HANDLER.get_or_init(install_handler) {
+            return Err(io::Error::other("the handler of SIGBUS cannot be installed"));
+        }
         let state = state_of(&file)?;
         // SAFETY: the mapping is read-only and only lent as bytes, for which every value is valid. A file that changes
         // meanwhile gives other bytes, or zeros; readers check them.
@@ -57,9 +62,22 @@ impl MappedFile {
         })
     }
 
-    /// Whether the file is as it was when it was mapped, as far as its length and times tell, and no page was lost.
+    /// Whether the file is as it was when it was mapped, as far as its length and times tell, and no page was lost. Once
+    /// false, it stays so.
     pub fn is_intact(&self) -> bool {
-        !PLACES[self.place].2.load(SeqCst) && state_of(&self.file).is_ok_and(|now| now == self.state)
+        let is_lost = &PLACES[self.place].2;
+        if state_of(&self.file).is_ok_and(|now| now == self.state) {
+            return !is_lost.load(SeqCst);
+        }
+        is_lost.store(true, SeqCst);
+        false
+    }
+
+    /// Whether a path still leads to this file.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let id = |data: &Metadata| (data.dev(), data.ino());
+        let files = self.file.metadata().ok().zip(path.metadata().ok());
+        files.is_some_and(|(own, other)| id(&own) == id(&other))
     }
 }
 
@@ -83,14 +101,14 @@ fn state_of(file: &File) -> io::Result<(u64, Option<SystemTime>)> {
     Ok((now.len(), now.modified().ok()))
 }
 
-fn install_handler() {
+fn install_handler() -> bool {
     // SAFETY: the action is wholly initialised, and the handler calls only what a signal handler may call. The stack for
     // signals that Rust gives each thread is used, as Rust's own handlers do.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = replace_lost_page as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
+        libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut()) == 0
     }
 }
 
@@ -103,13 +121,14 @@ extern "C" fn replace_lost_page(signal: i32, info: *mut libc::siginfo_t, _: *mut
         let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         let start = (address & !(page - 1)) as *mut libc::c_void;
-        match PLACES.iter().find(is_ours) {
-            Some(place) if libc::mmap(start, page, libc::PROT_READ, flags, -1, 0) != libc::MAP_FAILED => {
-                place.2.store(true, SeqCst);
-            }
-            _ => {
-                libc::signal(signal, libc::SIG_DFL);
-            }
+        // Before other threads can read the zeros.
+        let place = PLACES
+            .iter()
+            .find(is_ours)
+            .inspect(|place| place.2.store(true, SeqCst));
+        let replaced = place.map(|_| libc::mmap(start, page, libc::PROT_READ, flags, -1, 0));
+        if replaced.is_none_or(|page| page == libc::MAP_FAILED) {
+            libc::signal(signal, libc::SIG_DFL);
         }
     }
 }

@@ -2,18 +2,21 @@
 
 use chain::currency::Currency;
 use chain::labels::{Label, LabelIndex, sanctions_labels};
-use sanctions::Screener;
+use sanctions::{IndexDamaged, Screener};
 
 /// The labels of every listed wallet, one for each list that contains it.
-pub(crate) fn wallet_labels(screener: &Screener) -> LabelIndex {
-    LabelIndex::new(wallet_rows(screener))
+pub(crate) fn wallet_labels(screener: &Screener) -> Result<LabelIndex, IndexDamaged> {
+    Ok(LabelIndex::new(wallet_rows(screener)?))
 }
 
 /// The same, as rows.
-pub(crate) fn wallet_rows(screener: &Screener) -> impl Iterator<Item = (Currency, String, Label)> {
+pub(crate) fn wallet_rows(screener: &Screener) -> Result<Vec<(Currency, String, Label)>, IndexDamaged> {
     let is_list = |name: &&String| screener.lists().contains_key(*name);
-    screener.wallets().flat_map(move |wallet| {
+    let labels = screener.wallets()?.into_iter().flat_map(|wallet| {
         let lists = wallet.datasets.iter().filter(is_list);
-        lists.flat_map(move |list| sanctions_labels(&wallet.address, wallet.caption, list))
-    })
+        lists
+            .flat_map(|list| sanctions_labels(&wallet.address, wallet.caption, list))
+            .collect::<Vec<_>>()
+    });
+    Ok(labels.collect())
 }

@@ -179,7 +179,8 @@ impl PastWallets {
         }
         // Wallets of lists that cannot be used are not recorded.
         let Ok(screener) = store.load() else { return Ok(()) };
-        let rows: Vec<LabelRow> = wallet_rows(&screener)
+        let rows: Vec<LabelRow> = wallet_rows(&screener)?
+            .into_iter()
             .map(|(currency, address, label)| LabelRow {
                 currency,
                 address,
@@ -467,10 +468,10 @@ impl Lists {
         }
         {
             let mut current = self.write();
-            let is_usable = current.loaded.as_ref().is_ok_and(|loaded| {
-                loaded.screener.delete_damaged_file();
-                loaded.screener.check().is_ok()
-            });
+            let is_usable = current
+                .loaded
+                .as_ref()
+                .is_ok_and(|loaded| loaded.screener.check().is_ok());
             current.loading_since = is_usable.then(Instant::now);
         }
         // The fingerprint is read first, so that an import during loading shows as a difference next time.
@@ -517,11 +518,10 @@ impl Lists {
             let reason = format!("the list {name} was replaced while it was loaded");
             return Err(LoadExactlyError::Unusable(ScreenError::Unavailable { reason }));
         }
-        let wallets = Arc::new(wallet_labels(&screener));
-        let damaged = |reason: IndexDamaged| ScreenError::Unavailable {
-            reason: reason.to_string(),
+        let damaged = |damage: IndexDamaged| ScreenError::Unavailable {
+            reason: damage.to_string(),
         };
-        screener.check().map_err(damaged)?;
+        let wallets = Arc::new(wallet_labels(&screener).map_err(damaged)?);
         Ok(LoadedLists {
             wallets,
             screener: Arc::new(screener),

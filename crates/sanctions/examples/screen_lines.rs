@@ -1,6 +1,6 @@
-//! Screens NDJSON from stdin against list files, for measurements. Usage: `screen_lines pairs`, or
-//! `screen_lines lists FILE[,FILE…]…` (the files of one list, joined by commas). Times and counts go to
-//! stderr.
+//! Screens NDJSON from stdin, for measurements. Usage: `screen_lines pairs`; `screen_lines lists FILE[,FILE…]…` (the
+//! files of one list, joined by commas) with an index in memory; `screen_lines folder FOLDER [FILE[,FILE…]…]` with the
+//! index of a folder of lists, after the files were imported there. Times, counts and memory go to stderr.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -12,18 +12,31 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use sanctions::{ScreenOptions, Screener, Source, answer_line, answer_pair_line, import};
+use sanctions::freshness::MaxAge;
+use sanctions::{Guards, ListStore, ScreenOptions, Screener, Source, answer_line, answer_pair_line, import};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let mode = args.next().unwrap_or_default();
     let mut lists = Vec::new();
+    let folder = match mode.as_str() {
+        "folder" => Some(ListStore::open(
+            Path::new(&args.next().unwrap_or_default()),
+            MaxAge::default(),
+        )?),
+        _ => None,
+    };
     for files in args {
         let start = Instant::now();
         let sources = files
             .split(',')
             .map(|f| Source::open(Path::new(f)))
             .collect::<Result<Vec<_>, _>>()?;
+        if let Some(folder) = &folder {
+            let report = folder.import(sources, None, &Guards::default())?;
+            eprintln!("imported {} in {:.2?}", report.list, start.elapsed());
+            continue;
+        }
         let (list, report) = import::import(sources, None)?;
         eprintln!(
             "{} in {:.2?}: {}",
@@ -34,7 +47,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         lists.push(list);
     }
     let start = Instant::now();
-    let screener = Screener::new(lists);
+    let screener = match &folder {
+        Some(folder) => folder.load()?,
+        None => Screener::new(lists),
+    };
     eprintln!("index of {} entities in {:.2?}", screener.len(), start.elapsed());
     let options = ScreenOptions::default();
     let mut times = Vec::new();
@@ -58,6 +74,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             at(0.5),
             at(0.99)
         );
+    }
+    // Linux only: what this process holds, apart from and in files.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    for line in status.lines().filter(|line| line.starts_with("Rss")) {
+        eprintln!("{line}");
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::entity::{Entity, Schema};
 use crate::import::entity_of_properties;
 use crate::query::Query;
 use crate::score::score_pair;
-use crate::screener::{ScreenOptions, Screener};
+use crate::screener::{ScreenOptions, Screener, SearchError};
 
 /// Reads a query, and the id that its result repeats.
 fn read_query(line: &str) -> (Value, Result<Query, String>) {
@@ -41,7 +41,13 @@ fn without_values(error: &serde_json::Error) -> String {
 pub fn answer_line(screener: &Screener, options: &ScreenOptions, line: &str) -> String {
     let start = Instant::now();
     let (id, query) = read_query(line);
-    let answer = query.and_then(|q| screener.screen(&q, options).map_err(|e| e.to_string()));
+    let bad_query = |message: String| ("bad_query", message);
+    let answer = query.map_err(bad_query).and_then(|query| {
+        screener.screen(&query, options).map_err(|error| match error {
+            SearchError::Query(error) => bad_query(error.to_string()),
+            SearchError::Index(damage) => ("unavailable", damage.to_string()),
+        })
+    });
     let timing = (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
     let out = match answer {
         Ok(result) => json!({
@@ -52,9 +58,9 @@ pub fn answer_line(screener: &Screener, options: &ScreenOptions, line: &str) -> 
             "lists": result.lists,
             "timingMs": timing,
         }),
-        Err(message) => json!({
+        Err((code, message)) => json!({
             "id": id,
-            "error": { "code": "bad_query", "message": message },
+            "error": { "code": code, "message": message },
             "results": [],
             "total": { "value": 0, "relation": "eq" },
             "lists": screener.lists(),

@@ -1,7 +1,7 @@
 //! The file that holds an index: sections of bytes with a checksum for each block, written once and never changed.
 //!
-//! It is read in place, from memory or mapped from a disk. A block is checked when it is first read. A section that ends
-//! too early, a wrong checksum or a file that changed meanwhile makes the index damaged, and reads then give nothing.
+//! It is read in place, from memory or mapped from a disk. A block is checked when it is first read; a page that the
+//! system drops and reads from the disk again is not checked again. A section that ends too early, a wrong checksum or a file that changed meanwhile makes the index damaged, and reads then give nothing.
 //! So whoever searches asks [`IndexFile::check`] afterwards: only then is an answer whole. What the sections mean is
 //! known by their readers alone.
 
@@ -11,6 +11,7 @@ mod writer;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mapped_file::MappedFile;
@@ -88,13 +89,14 @@ struct Footer {
 
 /// The index cannot be used: its file is cut, changed or damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the index of the sanctions lists is damaged; it is built again")]
+#[error("the index of the sanctions lists is damaged, and is built again when the lists are loaded next")]
 pub struct IndexDamaged;
 
 /// The bytes of an index.
 enum Bytes {
     Memory(Vec<u8>),
-    Mapped(MappedFile),
+    /// A file, and where it was.
+    Mapped(MappedFile, PathBuf),
 }
 
 /// An index, opened.
@@ -113,16 +115,17 @@ impl IndexFile {
         IndexFile::open(Bytes::Memory(bytes))
     }
 
-    /// Maps the file of an index.
-    pub(crate) fn mapped(file: File) -> io::Result<IndexFile> {
-        let mapped = MappedFile::open(file)?;
-        IndexFile::open(Bytes::Mapped(mapped)).map_err(io::Error::other)
+    /// Maps the file of an index. A damaged one is invalid data.
+    pub(crate) fn mapped(path: &Path) -> io::Result<IndexFile> {
+        let mapped = MappedFile::open(File::open(path)?)?;
+        let damaged = |damage| io::Error::new(io::ErrorKind::InvalidData, damage);
+        IndexFile::open(Bytes::Mapped(mapped, path.to_owned())).map_err(damaged)
     }
 
     fn open(bytes: Bytes) -> Result<IndexFile, IndexDamaged> {
         let all: &[u8] = match &bytes {
             Bytes::Memory(bytes) => bytes,
-            Bytes::Mapped(file) => file,
+            Bytes::Mapped(file, _) => file,
         };
         let (_, footer) = Footer::ref_from_suffix(all).map_err(|_| IndexDamaged)?;
         let (footed, _) = footer.as_bytes().split_at(size_of::<Footer>() - 20);
@@ -158,16 +161,25 @@ impl IndexFile {
         })
     }
 
-    /// Whether all that was read so far is as it was written.
+    /// Whether all that was read so far is as it was written. A damaged file is deleted, so that whoever opens the index
+    /// next builds it again.
     pub(crate) fn check(&self) -> Result<(), IndexDamaged> {
-        let is_intact = match &self.bytes {
-            Bytes::Memory(_) => true,
-            Bytes::Mapped(file) => file.is_intact(),
+        let Bytes::Mapped(file, path) = &self.bytes else {
+            return if self.damaged.load(Ordering::Relaxed) {
+                Err(IndexDamaged)
+            } else {
+                Ok(())
+            };
         };
-        match is_intact && !self.damaged.load(Ordering::Relaxed) {
-            true => Ok(()),
-            false => Err(IndexDamaged),
+        if file.is_intact() && !self.damaged.load(Ordering::Relaxed) {
+            return Ok(());
         }
+        self.damage();
+        if file.is_at(path) {
+            // If it stays, the next one to open it finds it damaged too.
+            let _ = std::fs::remove_file(path);
+        }
+        Err(IndexDamaged)
     }
 
     /// Checks every block.
@@ -229,7 +241,7 @@ impl IndexFile {
     fn all(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Memory(bytes) => bytes,
-            Bytes::Mapped(file) => file,
+            Bytes::Mapped(file, _) => file,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The index in memory. It finds every listed name that could reach the threshold, scores it and explains the
+//! The search of the lists' index. It finds every listed name that could reach the threshold, scores it and explains the
 //! hits.
 //!
 //! Candidates share words with the query, by spelling, by sound or with one different consonant. A name is
@@ -18,8 +18,8 @@ mod result;
 mod shape;
 mod spelling;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -54,8 +54,6 @@ pub struct Screener {
     file: IndexFile,
     head: Head,
     remembered: SimilarWords,
-    /// The index's file, if it has one.
-    path: Option<PathBuf>,
     /// The index of whole lists of which this one has a part. Its words are known here too.
     whole: Option<Arc<Screener>>,
 }
@@ -95,18 +93,20 @@ impl Screener {
     pub fn new(lists: impl IntoIterator<Item = List>) -> Screener {
         let bytes = lists_in_memory(lists).expect("the lists fit into an index");
         let file = IndexFile::in_memory(bytes).expect("it was just written");
-        Screener::open(file, None).expect("it was just written")
+        Screener::open(file).expect("it was just written")
     }
 
     /// The index in a file that [`IndexBuilder`] wrote.
-    pub(crate) fn open(file: IndexFile, path: Option<PathBuf>) -> Result<Screener, IndexDamaged> {
-        let head = postcard::from_bytes(file.whole(Section::Head)).map_err(|_| IndexDamaged)?;
+    pub(crate) fn open(file: IndexFile) -> Result<Screener, IndexDamaged> {
+        let head = postcard::from_bytes(file.whole(Section::Head)).unwrap_or_else(|_| {
+            file.damage();
+            Head::default()
+        });
         file.check()?;
         Ok(Screener {
             file,
             head,
             remembered: SimilarWords::default(),
-            path,
             whole: None,
         })
     }
@@ -128,13 +128,6 @@ impl Screener {
         self.file.check()
     }
 
-    /// Deletes the index's file if it is damaged, so that the lists' store builds it again.
-    pub fn delete_damaged_file(&self) {
-        if let (Err(_), Some(path)) = (self.file.check(), &self.path) {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-
     /// The lists and their versions.
     pub fn lists(&self) -> &BTreeMap<String, String> {
         &self.head.lists
@@ -142,11 +135,14 @@ impl Screener {
 
     /// Every listed wallet of a sanctioned subject. Wallets of entities listed for another reason are
     /// omitted.
-    pub fn wallets(&self) -> impl Iterator<Item = ListedWallet<'_>> {
+    ///
+    /// # Errors
+    /// When the index is damaged, so that wallets may be missing.
+    pub fn wallets(&self) -> Result<Vec<ListedWallet<'_>>, IndexDamaged> {
         let numbers = self
             .file
             .records::<U32>(Section::Wallets, 0..self.file.count::<U32>(Section::Wallets));
-        numbers.iter().flat_map(|number| {
+        let of_entity = |number: &U32| {
             let entity = self.entity(number.get());
             let wallets = entity.facts().facts.wallets;
             wallets.into_iter().map(move |address| ListedWallet {
@@ -154,7 +150,10 @@ impl Screener {
                 caption: entity.caption(),
                 datasets: entity.datasets(),
             })
-        })
+        };
+        let found = numbers.iter().flat_map(of_entity).collect();
+        self.check()?;
+        Ok(found)
     }
 
     /// The number of listed entities.
@@ -317,14 +316,11 @@ impl Screener {
             .map(|(id, best)| (self.score(subjects, (id, &best), false).score, id, best))
             .filter(|(score, _, _)| *score >= options.threshold)
             .collect();
-        // The limit never cuts a match in favour of a politically exposed person.
-        hits.sort_by(|a, b| {
-            let listed = |hit: &ScoredCandidate| self.entity(hit.1);
-            is_sanctioned(listed(b).topics())
-                .cmp(&is_sanctioned(listed(a).topics()))
-                .then_with(|| b.0.total_cmp(&a.0))
-                .then_with(|| listed(a).id().cmp(listed(b).id()))
-                .then(a.1.cmp(&b.1))
+        // The limit never cuts a match in favour of a politically exposed person. Scores have four decimals.
+        hits.sort_by_cached_key(|(score, number, _)| {
+            let listed = self.entity(*number);
+            let (is_match, score) = (is_sanctioned(listed.topics()), (score * 10_000.0).round() as u32);
+            (Reverse(is_match), Reverse(score), listed.id().to_owned(), *number)
         });
         hits
     }
@@ -486,7 +482,7 @@ fn names_with(words: Dictionary<'_>, name: &Name, least: f32, units: &[(u64, Vec
             *sum += if covers & *bit == 0 { 0 } else { names };
         }
     }
-    cost.sort_unstable_by_key(|(names, bit)| (std::cmp::Reverse(*names), *bit));
+    cost.sort_unstable_by_key(|(names, bit)| (Reverse(*names), *bit));
     let mut too_little = 0_u64;
     for (_, bit) in cost.iter().take_while(|(names, _)| *names > 0) {
         if best_possible_score(name, too_little | bit) < least {

@@ -1,6 +1,6 @@
 //! The folder of lists in use, with one file per list: a header line (format, version, checksum, time of
 //! import), then one entity per line. A new file is written under another name and renamed, so readers see a
-//! complete old or new list. A file with a wrong checksum is not used. Without usable and fresh lists there
+//! complete old or new list. A file with a wrong checksum is not used. They are read through an index, which is built from them. Without usable and fresh lists there
 //! is no screener.
 //!
 //! The versions that were replaced last are kept beside the lists in use. Nothing else is deleted except by

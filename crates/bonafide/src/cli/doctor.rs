@@ -22,7 +22,7 @@ use faces::FaceEngine;
 use inference::Models;
 use inference::own::{ModelKind, OwnModel, Selection};
 use jiff::Timestamp;
-use sanctions::store::ListStore;
+use sanctions::store::{ListStore, LoadExactlyError};
 use service::chain_watch;
 use service::checks::{self, Check, State};
 use service::config::{DataConfig, ServeConfig};
@@ -331,8 +331,12 @@ fn lists(data: &DataConfig, set: Result<Option<ListSet>, Error>) -> Check {
             // Other lists in the folder are not in use.
             folder.retain(|list| set.lists.contains_key(&list.list));
             let found = checks::lists(Ok(folder), data.list_unchanged_imports);
-            // Servers load whole lists, so damage in their entries counts too.
-            let loads = |store: ListStore| store.load_exactly(&expected_versions(&set)).map(drop);
+            // Servers read whole lists when they index them, so damage in their entries counts too.
+            let loads = |store: ListStore| {
+                let wanted = expected_versions(&set);
+                store.load_exactly(&wanted)?;
+                store.verify(wanted.keys()).map_err(LoadExactlyError::Unusable)
+            };
             match data.list_store().map(loads) {
                 Ok(Err(error)) if found.state != State::Bad => {
                     Check::bad("lists", format!("the server refuses every verification: {error}"))

@@ -1,5 +1,5 @@
 //! Tables of numbers by key in an index: a key is a hash of 64 bits, of which 32 are stored and the first choose a
-//! bucket. Two keys may be confused once in four billion cases, so a reader compares what it finds.
+//! bucket. Two keys may be confused once in four billion cases. That adds a candidate, which is then scored like any.
 
 use std::io::{self, Write};
 

@@ -47,11 +47,12 @@ fn a_mapped_file_that_is_truncated_or_changed_is_damaged() {
     let change = |how: fn(&std::fs::File)| {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&example()).unwrap();
-        let index = IndexFile::mapped(File::open(file.path()).unwrap()).unwrap();
+        let index = IndexFile::mapped(file.path()).unwrap();
         index.check().unwrap();
         how(file.as_file());
         index.read(Section::Names, 2 * BLOCK..3 * BLOCK);
         assert_eq!(index.check(), Err(IndexDamaged));
+        assert!(!file.path().exists(), "a damaged file is deleted");
     };
     change(|file| file.set_len(100).unwrap());
     change(|mut file| {

@@ -24,8 +24,6 @@ pub(super) struct Head {
     pub(super) sets: Vec<Vec<String>>,
     /// Distinct styles of tokens.
     pub(super) styles: Vec<TokenStyle>,
-    /// How many words are indexed. Further words are only parts of names.
-    pub(super) indexed_words: u32,
 }
 
 /// An index that is being built.
@@ -155,8 +153,7 @@ impl<W: Write> IndexBuilder<W> {
         self.entities = Vec::new();
         self.writer.section(Section::Facts, &self.facts)?;
         self.facts = Vec::new();
-        let (indexed, numbers) = self.words.write(&mut self.writer)?;
-        self.head.indexed_words = indexed;
+        let numbers = self.words.write(&mut self.writer)?;
         renumber_words(&mut self.names, &numbers)?;
         self.writer.section(Section::Names, &self.names)?;
         self.writer.section(Section::Wallets, self.wallets.as_bytes())?;

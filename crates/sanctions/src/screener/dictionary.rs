@@ -63,9 +63,8 @@ impl DictionaryBuilder {
         word
     }
 
-    /// Writes the dictionary. Returns how many words find names, and the number of each added word. Words that find names
-    /// come first, those with the same skeleton one after the other.
-    pub(super) fn write<W: Write>(mut self, to: &mut IndexWriter<W>) -> io::Result<(u32, Vec<u32>)> {
+    /// Writes the dictionary. Returns the number of each added word. Words that find names come first, those with the same skeleton one after the other.
+    pub(super) fn write<W: Write>(mut self, to: &mut IndexWriter<W>) -> io::Result<Vec<u32>> {
         self.ids = FxHashMap::default();
         let added = (0..).zip(self.words);
         let mut words: Vec<(bool, String, u32, NewWord)> = added
@@ -151,7 +150,7 @@ impl DictionaryBuilder {
             let names: Vec<U32> = word.names.iter().map(|name| (*name).into()).collect();
             to.add(Section::Postings, names.as_bytes())?;
         }
-        Ok((indexed, numbers))
+        Ok(numbers)
     }
 }
 
@@ -349,7 +348,7 @@ mod tests {
 
     fn written(builder: DictionaryBuilder) -> (IndexFile, Vec<u32>) {
         let mut writer = IndexWriter::new(Vec::new());
-        let (_, numbers) = builder.write(&mut writer).unwrap();
+        let numbers = builder.write(&mut writer).unwrap();
         (IndexFile::in_memory(writer.finish().unwrap()).unwrap(), numbers)
     }
 

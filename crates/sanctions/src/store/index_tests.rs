@@ -59,9 +59,9 @@ fn an_index_is_built_once_and_again_if_it_is_damaged() {
         .take(2_000)
         .for_each(|byte| *byte ^= 0x55);
     fs::write(&path, bytes).unwrap();
+    // The search notices it, and the damaged file is gone.
     if let Ok(damaged) = store.load() {
         assert!(hits(&damaged).is_err() || hits(&damaged).unwrap() == expected);
-        damaged.delete_damaged_file();
     }
     assert_eq!(hits(&store.load().unwrap()).unwrap(), expected);
 }

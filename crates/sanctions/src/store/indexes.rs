@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -22,6 +24,8 @@ const EXTENSION: &str = "index";
 const PART_EXTENSION: &str = "index.part";
 /// Indexes that stay: other commands may use other lists of the same folder.
 const KEPT: usize = 3;
+/// Held while this process builds an index, so that two threads do not build the same.
+static BUILDING: Mutex<()> = Mutex::new(());
 /// The age from which a half-built index was left by a process that was killed.
 const ABANDONED: Duration = Duration::from_hours(6);
 
@@ -32,8 +36,8 @@ struct Listed {
 }
 
 impl ListStore {
-    /// Loads every list. It fails if there is none, or if any is damaged or too old, so screening never runs
-    /// on part of them.
+    /// Loads every list. It fails if there is none, or if any is too old, so screening never runs on part of them. A list
+    /// is read in full, and refused if it is damaged, when its index is built; see [`ListStore::verify`].
     ///
     /// # Errors
     /// Why the lists cannot be used.
@@ -85,6 +89,19 @@ impl ListStore {
         self.index(&lists).map_err(unusable)
     }
 
+    /// Reads lists in full, as the building of an index does.
+    ///
+    /// # Errors
+    /// Why a list is damaged.
+    pub fn verify<'a>(&self, lists: impl IntoIterator<Item = &'a String>) -> Result<(), ScreenError> {
+        let unavailable = |reason: String| ScreenError::Unavailable { reason };
+        let mut lists = lists.into_iter();
+        lists.try_for_each(|list| {
+            let read = self.read_entities(&self.path(list), |_| true);
+            read.map(drop).map_err(unavailable)
+        })
+    }
+
     /// The header of a list's file, if the list may be used now.
     fn usable(&self, path: &Path) -> Result<Header, String> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -109,46 +126,59 @@ impl ListStore {
         }
         let key = hex::encode(&key.finalize()[..16]);
         let path = self.folder.join(format!(".{key}.{EXTENSION}"));
-        let open = |is_new: bool| {
-            let file = IndexFile::mapped(File::open(&path).ok()?).ok()?;
-            if is_new {
-                file.check_whole().ok()?;
-            }
-            Screener::open(file, Some(path.clone())).ok()
-        };
-        if let Some(screener) = open(false) {
+        let open = || IndexFile::mapped(&path);
+        let screener = |file| Screener::open(file).map_err(|damage| damage.to_string());
+        if let Ok(file) = open()
+            && let Ok(screener) = screener(file)
+        {
             return Ok(screener);
         }
-        let part = self
-            .folder
-            .join(format!(".{key}.{}.{PART_EXTENSION}", std::process::id()));
-        let built = File::create(&part).and_then(|file| {
+        let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have built it meanwhile. A file that cannot be opened, but is not damaged, stays.
+        let is_missing = match open() {
+            Ok(file) => match screener(file) {
+                Ok(screener) => return Ok(screener),
+                Err(_) => true,
+            },
+            Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData),
+        };
+        if is_missing {
+            match self.write_index(lists, &key, &path) {
+                Ok(()) => self.delete_old_indexes(&path),
+                // A list that is damaged is so in memory too.
+                Err(error) if error.kind() == ErrorKind::InvalidData => return Err(error.to_string()),
+                Err(_) => {}
+            }
+            if let Ok(file) = open()
+                && file.check_whole().is_ok()
+            {
+                return screener(file);
+            }
+        }
+        let bytes = self.build(lists, Vec::new()).map_err(|error| error.to_string())?;
+        screener(IndexFile::in_memory(bytes).map_err(|damage| damage.to_string())?)
+    }
+
+    /// Builds the file of an index.
+    fn write_index(&self, lists: &[Listed], key: &str, path: &Path) -> std::io::Result<()> {
+        // Each writer has its own file name, also in two containers with the same process ids.
+        let unique = format!("{}-{}", std::process::id(), Timestamp::now().as_nanosecond());
+        let part = self.folder.join(format!(".{key}.{unique}.{PART_EXTENSION}"));
+        let written = File::create_new(&part).and_then(|file| {
             let file = self.build(lists, BufWriter::with_capacity(1 << 20, file))?;
             let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
             file.sync_all()?;
-            fs::rename(&part, &path)
+            fs::rename(&part, path)
         });
-        match built {
-            Ok(()) => self.delete_old_indexes(&path),
-            Err(error) => {
-                let _ = fs::remove_file(&part);
-                // A list that is damaged is so in memory too.
-                if error.kind() == std::io::ErrorKind::InvalidData {
-                    return Err(error.to_string());
-                }
-            }
+        if written.is_err() {
+            let _ = fs::remove_file(&part);
         }
-        if let Some(screener) = open(true) {
-            return Ok(screener);
-        }
-        let bytes = self.build(lists, Vec::new()).map_err(|error| error.to_string())?;
-        let file = IndexFile::in_memory(bytes).map_err(|error| error.to_string())?;
-        Screener::open(file, None).map_err(|error| error.to_string())
+        written
     }
 
     /// Writes the index of lists. A damaged list is invalid data.
     fn build<W: Write>(&self, lists: &[Listed], to: W) -> std::io::Result<W> {
-        let invalid = |reason: String| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
+        let invalid = |reason: String| std::io::Error::new(ErrorKind::InvalidData, reason);
         let mut builder = IndexBuilder::new(to)?;
         for Listed { path, header } in lists {
             builder.begin_list(&header.list, &header.version);
@@ -172,7 +202,8 @@ impl ListStore {
         builder.finish()
     }
 
-    /// Deletes all but the newest indexes, and what killed processes left. Failures are ignored: it costs space only.
+    /// Deletes all but the indexes that were built last, and what killed processes left. Whoever has a deleted one open
+    /// goes on reading it. Failures are ignored: they cost space only.
     fn delete_old_indexes(&self, current: &Path) {
         let mut known = Vec::new();
         for (extension, is_part) in [(EXTENSION, false), (PART_EXTENSION, true)] {

@@ -169,7 +169,7 @@ fn match_one(searched: &Searched, options: MatchOptions, example: &Example) -> M
         .filter(|(_, (_, entry))| searched.keeps(*entry))
         .map(|(position, (score, entry))| (position, score, entry))
         .collect();
-    hits.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.2.id().cmp(b.2.id())));
+    hits.sort_by_cached_key(|(_, score, entry)| by_score_and_id(*score, *entry));
     let mut merged = by_entity(
         hits.iter()
             .map(|(position, score, entry)| ((*position, *score), *entry)),
@@ -190,6 +190,11 @@ fn match_one(searched: &Searched, options: MatchOptions, example: &Example) -> M
         hits: merged.into_iter().filter_map(hit).collect(),
         total,
     }
+}
+
+/// The order of hits. Scores have four decimals.
+fn by_score_and_id(score: f64, entry: ListEntry<'_>) -> (Reverse<u32>, String) {
+    (Reverse((score * 10_000.0).round() as u32), entry.id().to_owned())
 }
 
 /// Entries of the same entity together, each group at the place of its first entry and with that entry's value. They
@@ -249,7 +254,7 @@ fn text_results(searched: &Searched, search: &TextSearch) -> TextResults {
         let found = screener.search_entity(&example.entity, &searched.options(TEXT_SCORE));
         let mut hits: Vec<(f64, ListEntry<'_>)> =
             found.hits().filter(|(_, entry)| searched.keeps(*entry)).collect();
-        hits.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.id().cmp(b.1.id())));
+        hits.sort_by_cached_key(|(score, entry)| by_score_and_id(*score, *entry));
         by_entity(hits.into_iter())
             .into_iter()
             .map(|(_, group)| group)
