@@ -12,9 +12,7 @@ use chain::currency::Currency;
 use chain::labels::{Label, LabelIndex, LabelRow, Labels as _};
 use sanctions::freshness::ListDates;
 use sanctions::store::{Fingerprint, LoadExactlyError};
-use sanctions::{
-    IndexDamaged, ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list,
-};
+use sanctions::{ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list};
 use store::Db;
 use store::list_sets::{self, ListSet};
 use store::rescreenings::ListDigests;
@@ -477,7 +475,14 @@ impl Lists {
         // The fingerprint is read first, so that an import during loading shows as a difference next time.
         let fingerprint = self.store.fingerprint().unwrap_or_default();
         let dates = self.store.dates().unwrap_or_default();
-        let fresh = self.load(&expected);
+        let fresh = self.load(&expected).and_then(|loaded| {
+            // A start reads the index only. Files that changed meanwhile are read in full, so that damage shows.
+            let before = self.read().tried.0.clone();
+            if before != Fingerprint::default() && before != fingerprint {
+                self.store.verify(loaded.screener.lists().keys())?;
+            }
+            Ok(loaded)
+        });
         if let Err(reason) = &fresh {
             tracing::warn!("{reason}");
         } else {
@@ -518,10 +523,7 @@ impl Lists {
             let reason = format!("the list {name} was replaced while it was loaded");
             return Err(LoadExactlyError::Unusable(ScreenError::Unavailable { reason }));
         }
-        let damaged = |damage: IndexDamaged| ScreenError::Unavailable {
-            reason: damage.to_string(),
-        };
-        let wallets = Arc::new(wallet_labels(&screener).map_err(damaged)?);
+        let wallets = Arc::new(wallet_labels(&screener).map_err(ScreenError::from)?);
         Ok(LoadedLists {
             wallets,
             screener: Arc::new(screener),

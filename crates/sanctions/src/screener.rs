@@ -9,6 +9,7 @@ mod bounds;
 mod builder;
 mod dictionary;
 mod entries;
+mod listed;
 mod lookup;
 mod memory;
 #[cfg(test)]
@@ -31,8 +32,8 @@ use self::bounds::best_possible_score;
 use self::builder::Head;
 pub(crate) use self::builder::IndexBuilder;
 use self::dictionary::{Dictionary, SimilarWords};
-use self::entries::ListedEntity;
 pub use self::entries::{EntitySearch, ListEntry};
+use self::listed::ListedEntity;
 pub use self::memory::WordMemory;
 use self::records::{EntityRecord, NameHeader, TokenRecord};
 pub use self::result::{Hit, ScreenOptions, ScreenResult, SearchError, Total};
@@ -174,7 +175,7 @@ impl Screener {
     }
 
     fn entity(&self, number: u32) -> ListedEntity<'_> {
-        ListedEntity::new(self, number)
+        ListedEntity::new(&self.file, &self.head, number)
     }
 
     /// Screens one query. The same query and lists always give the same result.

@@ -24,6 +24,7 @@ pub use self::versions::{InstallError, RollbackError};
 use crate::entity::Entity;
 use crate::freshness::{Clock, ClockBehind, ListDates, MaxAge, Stale};
 use crate::import::{self, Diff, Guards, ImportError, ImportRefusal, ImportReport, List, ListFormat, Source};
+use crate::index::IndexDamaged;
 use crate::kept::KeptVersions;
 pub use crate::last_import::LastImport;
 
@@ -89,6 +90,14 @@ pub enum ScreenError {
         /// What is missing, and how to fix it.
         reason: String,
     },
+}
+
+impl From<IndexDamaged> for ScreenError {
+    fn from(damage: IndexDamaged) -> ScreenError {
+        ScreenError::Unavailable {
+            reason: damage.to_string(),
+        }
+    }
 }
 
 /// Why [`ListStore::load_exactly`] fails.

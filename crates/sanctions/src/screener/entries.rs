@@ -2,123 +2,12 @@
 //!
 //! It changes no score and no order of [`Screener::screen`].
 
-use super::records::{self, EntityRecord};
+use super::listed::ListedEntity;
 use super::{ScoredCandidate, ScreenOptions, Screener};
 use crate::entity::{Entity, Properties, Schema};
 use crate::index::{Section, values};
-use crate::name::NameRef;
-use crate::score::{Listed, PairScore};
-use crate::subject::{Facts, Subject};
-
-/// A listed entity of an index, by its number.
-#[derive(Clone, Copy)]
-pub(super) struct ListedEntity<'a> {
-    screener: &'a Screener,
-    record: Option<&'a EntityRecord>,
-}
-
-/// What a score needs of a listed entity.
-pub(super) struct ListedFacts {
-    pub(super) weak_aliases: Vec<String>,
-    pub(super) facts: Facts,
-}
-
-impl ListedFacts {
-    pub(super) fn with_name<'a>(&'a self, name: Option<NameRef<'a>>) -> Listed<'a> {
-        Listed {
-            name,
-            weak_aliases: &self.weak_aliases,
-            facts: &self.facts,
-        }
-    }
-}
-
-impl<'a> ListedEntity<'a> {
-    pub(super) fn new(screener: &'a Screener, number: u32) -> ListedEntity<'a> {
-        ListedEntity {
-            screener,
-            record: screener.file.record(Section::Entities, number as usize),
-        }
-    }
-
-    fn facts_bytes(self) -> &'a [u8] {
-        let range = self.record.map_or(0..0, |record| {
-            let start = record.facts.get() as usize;
-            start..start + record.facts_len.get() as usize
-        });
-        self.screener.file.read(Section::Facts, range)
-    }
-
-    fn details_bytes(self) -> &'a [u8] {
-        let range = self.record.map_or(0..0, |record| {
-            let start = record.details.get() as usize;
-            start..start.saturating_add(record.details_len.get() as usize)
-        });
-        self.screener.file.read(Section::Details, range)
-    }
-
-    /// Reads a value at the beginning of bytes; the default if the index is damaged.
-    fn decode<T: serde::Deserialize<'a> + Default>(self, bytes: &'a [u8]) -> T {
-        let mut from = postcard::Deserializer::from_bytes(bytes);
-        T::deserialize(&mut from).unwrap_or_else(|_| {
-            self.screener.file.damage();
-            T::default()
-        })
-    }
-
-    fn set(self, number: impl Fn(&EntityRecord) -> u32) -> &'a [String] {
-        let set = self
-            .record
-            .and_then(|record| self.screener.head.sets.get(number(record) as usize));
-        set.map_or(&[], Vec::as_slice)
-    }
-
-    /// The number of its set of datasets.
-    pub(super) fn dataset_set(self) -> usize {
-        self.record
-            .map_or(usize::MAX, |record| record.datasets.get() as usize)
-    }
-
-    pub(super) fn id(self) -> &'a str {
-        self.decode(self.facts_bytes())
-    }
-
-    pub(super) fn caption(self) -> &'a str {
-        self.decode(self.details_bytes())
-    }
-
-    pub(super) fn schema(self) -> Schema {
-        self.record
-            .and_then(|record| records::schema(record.schema))
-            .unwrap_or_default()
-    }
-
-    pub(super) fn datasets(self) -> &'a [String] {
-        self.set(|record| record.datasets.get())
-    }
-
-    pub(super) fn topics(self) -> &'a [String] {
-        self.set(|record| record.topics.get())
-    }
-
-    pub(super) fn programs(self) -> &'a [String] {
-        self.set(|record| record.programs.get())
-    }
-
-    pub(super) fn countries(self) -> &'a [String] {
-        self.set(|record| record.countries.get())
-    }
-
-    pub(super) fn facts(self) -> ListedFacts {
-        let (_, weak_aliases, facts): (&str, Vec<String>, Facts) = self.decode(self.facts_bytes());
-        ListedFacts { weak_aliases, facts }
-    }
-
-    pub(super) fn properties(self) -> Properties {
-        let (_, properties): (&str, Properties) = self.decode(self.details_bytes());
-        properties
-    }
-}
+use crate::score::PairScore;
+use crate::subject::Subject;
 
 /// A listed entity, borrowed from the index.
 #[derive(Clone, Copy)]
