@@ -19,6 +19,7 @@ pub mod hash;
 mod hint;
 pub mod json;
 pub mod labels;
+pub mod later_listing;
 pub mod parts;
 pub mod picture;
 pub mod pool;

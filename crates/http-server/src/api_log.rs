@@ -82,6 +82,8 @@ enum CallRetention {
 fn retention_of(route: &str) -> CallRetention {
     match (Family::of(route), route) {
         (Family::GroupsAndFlows, _) | (_, "/v2/idv/document-requirements") => CallRetention::Whole,
+        // Its response has labels of many screenings.
+        (_, "/v2/public/transaction-monitoring/alerts") => CallRetention::Masked,
         (Family::Monitoring, _) => CallRetention::MaskedIfLabelled,
         (Family::Yente, _) => CallRetention::Path,
         (_, "/v2/reports/applicants/byExternalUserId/{externalUserId}") => CallRetention::MaskedWithoutPath,
@@ -313,6 +315,7 @@ mod tests {
                 "/v2/public/transaction-monitoring",
                 CallRetention::MaskedIfLabelled,
             ),
+            ("/v2/public/transaction-monitoring/alerts", CallRetention::Masked),
             ("/v2/idv/document-requirements", CallRetention::Whole),
             ("/v2/idv/verify", CallRetention::Masked),
             ("/v2/yente/match/{dataset}", CallRetention::Path),

@@ -22,6 +22,8 @@ pub enum Job {
     ListUpdates,
     /// Screens approved people again after a change of the lists.
     Rescreening,
+    /// Compares wallet screenings again after a change of the listed wallets.
+    WalletRescreening,
     /// Checks the sources of chains' histories.
     Chains,
     /// Ends sessions that have run out of time, and deletes expired rows.
@@ -40,11 +42,12 @@ pub enum Job {
 
 impl Job {
     /// Every job.
-    pub const ALL: [Job; 11] = [
+    pub const ALL: [Job; 12] = [
         Job::Webhooks,
         Job::Lists,
         Job::ListUpdates,
         Job::Rescreening,
+        Job::WalletRescreening,
         Job::Chains,
         Job::Expiry,
         Job::ApiLog,
@@ -61,6 +64,7 @@ impl Job {
             Job::Lists => "lists",
             Job::ListUpdates => "list-updates",
             Job::Rescreening => "rescreening",
+            Job::WalletRescreening => "wallet-rescreening",
             Job::Chains => "chains",
             Job::Expiry => "expiry",
             Job::ApiLog => "api-log",
@@ -75,7 +79,9 @@ impl Job {
     pub fn interval(self) -> Duration {
         match self {
             Job::Webhooks => Duration::from_secs(1),
-            Job::Lists | Job::Rescreening | Job::KeyRenewal | Job::Faces => Duration::from_secs(5),
+            Job::Lists | Job::Rescreening | Job::WalletRescreening | Job::KeyRenewal | Job::Faces => {
+                Duration::from_secs(5)
+            }
             Job::Chains => Duration::from_secs(30),
             Job::ListUpdates => Duration::from_secs(10),
             // With a lease of 30 s, a session whose node died is settled within a minute.

@@ -17,9 +17,10 @@ use crate::problem::Problem;
 use crate::theme::Rgb;
 
 /// The members that this version reads.
-const MEMBERS: [&str; 17] = [
+const MEMBERS: [&str; 18] = [
     "screeningThreshold",
     "screeningLists",
+    "walletAlertDays",
     "blockedCountries",
     "allowedOrigins",
     "brandName",
@@ -38,9 +39,10 @@ const MEMBERS: [&str; 17] = [
 ];
 
 /// The members that decide who passes. They are those that `rules` in `service::merchants` uses.
-const DECIDING_MEMBERS: [&str; 5] = [
+const DECIDING_MEMBERS: [&str; 6] = [
     "screeningThreshold",
     "screeningLists",
+    "walletAlertDays",
     "blockedCountries",
     "fourEyes",
     "requireSecondFactor",
@@ -56,6 +58,9 @@ pub struct MerchantSettings {
     /// Lists to screen against; by default all that are active and need no choice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub screening_lists: Vec<String>,
+    /// Wallet screenings of how many days are compared again when the listed wallets change; 0: none; by default 30.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wallet_alert_days: Option<u32>,
     /// Countries (alpha-2) whose visitors cannot exchange a link.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_countries: Vec<String>,
@@ -109,7 +114,17 @@ pub struct MerchantSettings {
     pub unknown: Map<String, Value>,
 }
 
+/// The value of [`MerchantSettings::wallet_alert_days`] if it is absent.
+const WALLET_ALERT_DAYS: u32 = 30;
+/// The highest one.
+const MOST_WALLET_ALERT_DAYS: u32 = 365;
+
 impl MerchantSettings {
+    /// Wallet screenings of how many days are compared again when the listed wallets change; 0: none.
+    pub fn wallet_alert_days(&self) -> u32 {
+        self.wallet_alert_days.unwrap_or(WALLET_ALERT_DAYS)
+    }
+
     /// The account's own limit of requests per minute and key for a class, if it has one; 0: no limit.
     pub fn rate(&self, class: RateClass) -> Option<u32> {
         match class {
@@ -262,6 +277,11 @@ fn deciding_faults(settings: &MerchantSettings) -> Vec<String> {
     }
     if settings.screening_lists.iter().any(String::is_empty) {
         faults.push("screeningLists - must be a list of list names".to_owned());
+    }
+    if settings.wallet_alert_days() > MOST_WALLET_ALERT_DAYS {
+        faults.push(format!(
+            "walletAlertDays - must be between 0 and {MOST_WALLET_ALERT_DAYS}"
+        ));
     }
     for (name, limit) in [
         ("maxGroups", settings.max_groups),

@@ -70,6 +70,8 @@ pub mod stored_hits;
 pub mod subject_access;
 pub mod suppressions;
 pub mod verify;
+pub mod wallet_alerts;
+pub mod wallet_rescreening;
 mod watched;
 pub mod webhooks;
 pub mod yente;

@@ -22,10 +22,12 @@ pub use crate::settings::{
 
 /// The settings that decide who passes.
 fn rules(settings: MerchantSettings) -> AccountRules {
+    let days = settings.wallet_alert_days();
     // A new setting must be classified here before it compiles.
     let MerchantSettings {
         screening_threshold,
         screening_lists,
+        wallet_alert_days: _,
         blocked_countries,
         allowed_origins: _,
         brand_name: _,
@@ -48,6 +50,7 @@ fn rules(settings: MerchantSettings) -> AccountRules {
         second_factor: require_second_factor,
         screening_threshold: screening_threshold.unwrap_or(sanctions::DEFAULT_THRESHOLD),
         screening_lists,
+        wallet_alert_days: days,
         blocked_countries: blocked_countries.iter().map(|code| code.to_uppercase()).collect(),
     }
 }

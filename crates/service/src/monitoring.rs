@@ -18,7 +18,9 @@ use chain::source::SourceError;
 use serde_json::{Map, Value, json};
 use store::Scope;
 use store::idempotency::ResponseSubject;
+use store::list_sets;
 use store::monitoring::{self, NewScreening};
+use store::wallet_rescreenings;
 use tracing::Instrument;
 use uuid::Uuid;
 use verification::risk_assessment::TraceCoverage;
@@ -67,6 +69,27 @@ pub async fn screen(
 }
 
 async fn screen_and_record(
+    app: &App,
+    caller: &Caller,
+    id: Uuid,
+    query: Query,
+    claim: &Claim,
+) -> Result<Answer, NoScore> {
+    let lists_before = list_sets::current(&mut app.db.read().await.map_err(Problem::from)?).await;
+    let answer = record(app, caller, id, query, claim).await;
+    // A run of ongoing screening may have passed this screening before it was stored, if the lists changed meanwhile.
+    let lists_after = list_sets::current(&mut app.db.read().await.map_err(Problem::from)?).await;
+    if lists_before.map_err(Problem::from)?.map(|set| set.lists)
+        != lists_after.map_err(Problem::from)?.map(|set| set.lists)
+    {
+        store::transaction!(app.db, |tx| -> Result<(), Problem> {
+            Ok(wallet_rescreenings::forget(tx, caller.scope).await?)
+        })?;
+    }
+    answer
+}
+
+async fn record(
     app: &App,
     caller: &Caller,
     id: Uuid,

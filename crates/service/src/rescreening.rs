@@ -6,7 +6,7 @@
 //! transaction with the place where it continues, so any node continues after it, and nothing is lost or announced
 //! twice. A person whose record cannot be read never holds up the others: it is asked for that person, and tried again.
 
-mod current;
+pub(crate) mod current;
 mod findings;
 mod names;
 mod requests;

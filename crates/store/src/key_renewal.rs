@@ -213,6 +213,10 @@ async fn batch(tx: &mut Tx, scope: Scope, step: usize, after: &[u8]) -> Result<O
         10 => column!(
             tx, scope, after, "proposals", "id": Uuid, "payload_sealed", "proposals.payload", "and log_id is null"
         ),
+        11 => {
+            column!(tx, scope, after, "wallet_alerts", "id": Uuid, "finding_sealed", "wallet_alerts.finding")
+        }
+        12 => column!(tx, scope, after, "wallet_alerts", "id": Uuid, "reason_sealed", "wallet_alerts.reason"),
         _ => return Ok(None),
     }))
 }

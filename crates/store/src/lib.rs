@@ -119,6 +119,8 @@ pub mod suppressions;
 mod tenancy;
 mod text_enum;
 pub mod transfer;
+pub mod wallet_alerts;
+pub mod wallet_rescreenings;
 pub mod webhooks;
 
 use uuid::Uuid;

@@ -279,6 +279,75 @@ pub async fn list(
     open_all(conn, scope, rows).await
 }
 
+/// What a screening is compared by when the lists change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedScreening {
+    /// See [`NewScreening::kind`].
+    pub kind: String,
+    /// See [`NewScreening::currency`].
+    pub currency: String,
+    /// See [`NewScreening::query`].
+    pub query: String,
+    /// See [`NewScreening::label`].
+    pub label: String,
+    /// See [`NewScreening::status`].
+    pub status: u16,
+    /// The score, rounded to thousandths.
+    pub score: Option<f64>,
+    /// See [`NewScreening::evidence`].
+    pub evidence: Option<String>,
+}
+
+/// The screenings from one id on and before another, newest first, at most `limit`. A screening that cannot be opened
+/// does not hide the others.
+///
+/// # Errors
+/// [`Error::Sealed`] if the account's key cannot be opened.
+pub async fn list_between(
+    conn: &mut Conn,
+    scope: Scope,
+    (from, before): (Uuid, Uuid),
+    limit: i64,
+) -> Result<Vec<(Uuid, Result<ComparedScreening, Error>)>, Error> {
+    type Row = (
+        Uuid,
+        String,
+        String,
+        i64,
+        Option<i64>,
+        Vec<u8>,
+        Vec<u8>,
+        Option<Vec<u8>>,
+    );
+    const SQL: &str =
+        "select s.id, s.kind, s.currency, s.status, s.score_millis, s.query_sealed, s.label_sealed,
+                   e.evidence_sealed
+               from screenings s left join screening_evidence e
+                   on e.merchant_id = s.merchant_id and e.sandbox = s.sandbox and e.id = s.id
+               where s.merchant_id = $1 and s.sandbox = $2 and s.id >= $3 and s.id < $4
+               order by s.id desc limit $5";
+    let rows = fetch!(all, conn, scope, Row, SQL, from, before, limit)?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let key = merchants::key(conn, scope.merchant_id).await?;
+    let open = |(id, kind, currency, status, score, query, label, sealed): Row| {
+        let text = |what, sealed: &[u8]| key.open_text(&seal_context(scope, what, &id), sealed);
+        Ok(ComparedScreening {
+            query: text("screenings.query", &query)?,
+            label: text("screenings.label", &label)?,
+            evidence: sealed
+                .map(|sealed| text("screening_evidence.evidence", &sealed))
+                .transpose()?,
+            kind,
+            currency,
+            status: u16::try_from(status).unwrap_or_default(),
+            score: score.map(points),
+        })
+    };
+    Ok(rows.into_iter().map(|row| (row.0, open(row))).collect())
+}
+
 /// Deletes the screenings with a label and the evidence for their scores.
 pub(crate) async fn delete_labelled(tx: &mut Tx, scope: Scope, label: &str) -> Result<(), Error> {
     let label_ref = label_ref(tx, scope, label);

@@ -62,6 +62,8 @@ tables! {
     b"session_events"
     b"sessions"
     b"suppressions"
+    b"wallet_alerts"
+    b"wallet_rescreenings"
     b"webhook_endpoints"
 }
 

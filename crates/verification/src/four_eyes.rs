@@ -342,6 +342,8 @@ pub struct AccountRules {
     pub screening_threshold: f64,
     /// Lists that are screened. If empty, all lists are screened that need no choice.
     pub screening_lists: Vec<String>,
+    /// Wallet screenings of how many days are compared again when the listed wallets change; 0: none.
+    pub wallet_alert_days: u32,
     /// Countries whose visitors cannot use a link.
     pub blocked_countries: Vec<String>,
 }
@@ -354,6 +356,7 @@ pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakeni
         second_factor,
         screening_threshold,
         screening_lists,
+        wallet_alert_days,
         blocked_countries,
     } = to;
     let off = |old: bool, new: bool| old && !new;
@@ -388,6 +391,12 @@ pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakeni
         "screeningLists".into(),
         listed(&from.screening_lists),
         listed(screening_lists),
+    );
+    found.note(
+        *wallet_alert_days < from.wallet_alert_days,
+        "walletAlertDays".into(),
+        from.wallet_alert_days,
+        wallet_alert_days,
     );
     found.note(
         missing(&from.blocked_countries, blocked_countries),

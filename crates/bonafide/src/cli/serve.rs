@@ -125,6 +125,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     tokio::spawn(service::list_copies::run(Arc::clone(&app)));
     tokio::spawn(service::list_schedule::run(Arc::clone(&app)));
     tokio::spawn(service::rescreening::run(Arc::clone(&app)));
+    tokio::spawn(service::wallet_rescreening::run(Arc::clone(&app)));
     tokio::spawn(service::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(service::webhooks::run(Arc::clone(&app)));
     let following = FollowerThreads::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;

@@ -118,7 +118,12 @@ on_both!(settings_that_are_no_object_are_replaced, |backend| {
     };
     let (done, said) = set(&["fourEyes=true", "requireSecondFactor=true"]);
     assert!(!done && said.contains("screeningThreshold"), "{said}");
-    let others = ["screeningThreshold=", "screeningLists=", "blockedCountries=KP"];
+    let others = [
+        "screeningThreshold=",
+        "screeningLists=",
+        "walletAlertDays=",
+        "blockedCountries=KP",
+    ];
     let (done, said) = set(&[&others[..], &["fourEyes=false", "requireSecondFactor=false"]].concat());
     assert!(!done && said.contains("fourEyes=true"), "nobody alone: {said}");
     let (done, said) = set(&[&others[..], &["fourEyes=true", "requireSecondFactor=true"]].concat());

@@ -52,6 +52,11 @@ impl Label {
     pub fn is_valid_at(&self, at: i64) -> bool {
         is_valid_at(self.valid_from, self.valid_to, at)
     }
+
+    /// Whether an authority's current list of sanctions names the address.
+    pub fn is_sanctions_listing(&self) -> bool {
+        self.authority && self.category == Category::Sanctions
+    }
 }
 
 fn is_valid_at(from: Option<i64>, to: Option<i64>, at: i64) -> bool {
@@ -88,7 +93,7 @@ impl Labels for CombinedLabels<'_> {
 /// [`Category::Other`].
 pub fn combine_labels(mut said: Vec<Label>) -> Vec<Label> {
     let is_sanction = |label: &Label| label.category == Category::Sanctions;
-    if !said.iter().any(|label| label.authority && is_sanction(label)) {
+    if !said.iter().any(Label::is_sanctions_listing) {
         for label in said.iter_mut().filter(|label| is_sanction(label)) {
             label.category = Category::Other;
         }

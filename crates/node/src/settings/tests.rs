@@ -136,6 +136,8 @@ fn unreadable_settings_refuse_and_name_the_member() {
         (r#"{"screeningThreshold":"0.8"}"#, &["screeningThreshold"]),
         (r#"{"screeningThreshold":80}"#, &["screeningThreshold"]),
         (r#"{"screeningThreshold":-0.1}"#, &["screeningThreshold"]),
+        (r#"{"walletAlertDays":366}"#, &["walletAlertDays"]),
+        (r#"{"walletAlertDays":-1}"#, &["walletAlertDays"]),
         (r#"{"screeningLists":"demo"}"#, &["screeningLists"]),
         (r#"{"screeningLists":[""]}"#, &["screeningLists"]),
         (r#"{"maxFlows":-1}"#, &["maxFlows"]),
@@ -200,6 +202,7 @@ fn settings_of_which_nothing_can_be_relied_on_are_replaced_as_a_whole() {
     let all = [
         "screeningThreshold=",
         "screeningLists=",
+        "walletAlertDays=",
         "blockedCountries=KP",
         "fourEyes=true",
         "requireSecondFactor=",
@@ -236,7 +239,7 @@ fn settings_of_which_nothing_can_be_relied_on_are_replaced_as_a_whole() {
 #[test]
 fn every_member_is_known_by_its_name() {
     let whole = serde_json::json!({
-        "screeningThreshold": 0.5, "screeningLists": ["a"], "blockedCountries": ["KP"], "allowedOrigins": ["https://a.example"],
+        "screeningThreshold": 0.5, "screeningLists": ["a"], "walletAlertDays": 7, "blockedCountries": ["KP"], "allowedOrigins": ["https://a.example"],
         "brandName": "a", "brandLogo": "a", "brandColor": "#112233", "privacyUrl": "https://a.example/", "contact": "a@a.example",
         "fourEyes": true, "requireSecondFactor": true, "maxGroups": 1, "maxFlows": 1, "rateVerify": 1, "rateMonitoring": 1, "rateReads": 1, "rateWrites": 1,
     });

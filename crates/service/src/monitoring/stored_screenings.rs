@@ -1,11 +1,12 @@
 //! Stored screenings: found by id, listed by query and label, and their flow of money.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use chain::address::Address;
 use chain::currency::Currency;
 use chain::hash::TransactionHash;
 use chain::labels::{Label, Labels};
+use chain::later_listing::unlisted_addresses;
 use chain::picture::Picture;
 use chain::screen::{Detail, Request, Screen, Subject};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,10 @@ pub struct Evidence {
     /// The labels of the addresses that counted; `None` if an earlier version stored the evidence.
     #[serde(default)]
     pub labels: Option<Vec<AddressLabel>>,
+    /// The addresses that it touched and that no sanctions list named then (`chain::later_listing`); `None` if an
+    /// earlier version stored the evidence.
+    #[serde(default)]
+    pub unlisted: Option<Vec<String>>,
 }
 
 /// A label of an address, as one source states it.
@@ -69,6 +74,7 @@ impl Evidence {
             exposures: serde_json::to_value(screen.detail.exposures()).map_err(Problem::internal)?,
             picture,
             labels: Some(collect_labels(request, labels, screen)),
+            unlisted: Some(unlisted_addresses(request, labels, screen)),
         })
     }
 
@@ -89,6 +95,35 @@ impl Evidence {
             None => Err(ReplayError::Vendor),
             Some(kept) => serde_json::from_str(&kept).map_err(|_| ReplayError::Unreadable),
         })
+    }
+
+    /// The addresses that it touched and that no sanctions list named then, in canonical form. Evidence of an earlier
+    /// version names only those in its picture, its labels and the paths of its exposures.
+    pub fn unlisted(&self, currency: Currency) -> Vec<String> {
+        if let Some(stored) = &self.unlisted {
+            return stored.clone();
+        }
+        let labels = || self.labels.iter().flatten();
+        let listed: HashSet<&str> = labels()
+            .filter(|one| one.label.is_sanctions_listing())
+            .map(|one| one.address.as_str())
+            .collect();
+        let elements = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
+        let exposed = elements(&self.exposures["entity"]);
+        let steps = exposed.iter().flat_map(|entity| elements(&entity["path"]));
+        let texts: BTreeSet<String> = steps
+            .filter_map(|step| step["address"].as_str().map(str::to_owned))
+            .chain(self.picture.nodes.iter().map(|node| node.name.clone()))
+            .chain(labels().map(|one| one.address.clone()))
+            .collect();
+        let mut found: Vec<String> = texts
+            .iter()
+            .filter_map(|text| Address::parse(currency, text).ok())
+            .map(|address| address.canonical)
+            .filter(|address| !listed.contains(address.as_str()))
+            .collect();
+        found.dedup();
+        found
     }
 
     /// The source of the chain's history, such as `graph`; `labels` if no history was queried.

@@ -7,7 +7,7 @@ use crate::merchants::{self, MerchantSettings};
 use crate::problem::Problem;
 
 /// Whether an account still has these settings, and the installation these lists.
-pub(super) async fn is_current(
+pub(crate) async fn is_current(
     tx: &mut Tx,
     scope: Scope,
     settings: &MerchantSettings,

@@ -258,6 +258,7 @@ fn an_account_that_checks_less_is_weaker() {
         second_factor: true,
         screening_threshold: 0.7,
         screening_lists: names(&["eu", "ofac"]),
+        wallet_alert_days: 30,
         blocked_countries: names(&["CU"]),
     };
     type Change<'a> = &'a dyn Fn(&mut AccountRules);
@@ -272,6 +273,8 @@ fn an_account_that_checks_less_is_weaker() {
         }),
         ("", &|rules| rules.screening_lists = names(&["un", "ofac", "eu"])),
         ("screeningLists", &|rules| rules.screening_lists = Vec::new()),
+        ("walletAlertDays", &|rules| rules.wallet_alert_days = 0),
+        ("", &|rules| rules.wallet_alert_days = 31),
         ("blockedCountries", &|rules| {
             rules.blocked_countries = names(&["KP"]);
         }),

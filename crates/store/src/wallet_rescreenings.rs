@@ -1,0 +1,184 @@
+//! How far the comparison of wallet screenings with the sanctions lists is in each account and mode. This module
+//! compares nothing.
+//!
+//! A run belongs to the worker with its lease. Each step of a run is one transaction with the alerts that it opens, so
+//! a run that a dead node left is continued without losing or repeating a step.
+
+use uuid::Uuid;
+
+use crate::sql::{execute, fetch};
+use crate::{Conn, Error, Scope, Tx};
+
+/// How far the comparison is in an account and mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalletRescreening {
+    /// With what all screenings were last compared. `None`: unknown.
+    pub done: Option<String>,
+    /// The same of the run in progress.
+    pub target: Option<String>,
+    /// The version of the listed wallets in the last run that ended. `None`: unknown.
+    pub wallets: Option<String>,
+    /// The run continues with the screenings before this one.
+    pub before: Uuid,
+    /// When the run in progress, or the last one, began (ms).
+    pub started_at: Option<i64>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    merchant_id: Uuid,
+    sandbox: bool,
+    done: Option<String>,
+    target: Option<String>,
+    wallets: Option<String>,
+    before_screening: Uuid,
+    started_at: Option<i64>,
+}
+
+impl From<Row> for WalletRescreening {
+    fn from(row: Row) -> Self {
+        WalletRescreening {
+            done: row.done,
+            target: row.target,
+            wallets: row.wallets,
+            before: row.before_screening,
+            started_at: row.started_at,
+        }
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select merchant_id, sandbox, done, target, wallets, before_screening, started_at
+             from wallet_rescreenings ",
+            $rest
+        )
+    };
+}
+
+/// Every account's state, in both modes.
+pub async fn list(conn: &mut Conn) -> Result<Vec<(Scope, WalletRescreening)>, Error> {
+    let rows = fetch!(
+        all,
+        conn,
+        across_accounts("every node looks for accounts whose wallet screenings must be compared again"),
+        Row,
+        select!("")
+    )?;
+    let scoped = |row: Row| {
+        let scope = Scope {
+            merchant_id: row.merchant_id,
+            sandbox: row.sandbox,
+        };
+        (scope, row.into())
+    };
+    Ok(rows.into_iter().map(scoped).collect())
+}
+
+/// An account's state; `None` before its first run.
+pub async fn get(conn: &mut Conn, scope: Scope) -> Result<Option<WalletRescreening>, Error> {
+    const SQL: &str = select!("where merchant_id = $1 and sandbox = $2");
+    Ok(fetch!(optional, conn, scope, Row, SQL)?.map(Row::into))
+}
+
+/// Begins a run, or continues the one that another worker left, for `lease_ms`. `None`: another worker has it. A run
+/// with another target begins at the newest screening again, and the wallets of the abandoned one count as unknown.
+pub async fn begin(
+    tx: &mut Tx,
+    scope: Scope,
+    target: &str,
+    lease: Uuid,
+    lease_ms: i64,
+) -> Result<Option<WalletRescreening>, Error> {
+    let (now, newest) = (tx.now(), Uuid::max());
+    execute!(
+        tx,
+        scope,
+        "insert into wallet_rescreenings
+             (merchant_id, sandbox, before_screening, screenings, alerts, leased_until)
+         values ($1, $2, $3, 0, 0, 0) on conflict (merchant_id, sandbox) do nothing",
+        newest
+    )?;
+    const LEASE: &str = "update wallet_rescreenings set lease = $3, leased_until = $4
+               where merchant_id = $1 and sandbox = $2 and leased_until <= $5";
+    if execute!(tx, scope, LEASE, lease, now + lease_ms, now)? == 0 {
+        return Ok(None);
+    }
+    let state = get(tx, scope)
+        .await?
+        .ok_or(Error::Missing("state of wallet screenings"))?;
+    if state.target.as_deref() == Some(target) {
+        return Ok(Some(state));
+    }
+    let wallets = state.wallets.filter(|_| state.target.is_none());
+    const BEGIN: &str = "update wallet_rescreenings
+               set target = $3, wallets = $4, before_screening = $5, started_at = $6, screenings = 0, alerts = 0
+               where merchant_id = $1 and sandbox = $2";
+    execute!(tx, scope, BEGIN, target, wallets, newest, now)?;
+    get(tx, scope).await
+}
+
+/// What a step of a run did.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The run continues with the screenings before this one.
+    pub before: Uuid,
+    /// How many screenings it compared.
+    pub screenings: i64,
+    /// How many alerts it opened.
+    pub alerts: i64,
+}
+
+/// Records a step of a run and extends its lease. `false`: another worker has the run, and the transaction must be
+/// rolled back.
+pub async fn advance(
+    tx: &mut Tx,
+    scope: Scope,
+    lease: Uuid,
+    step: Step,
+    lease_ms: i64,
+) -> Result<bool, Error> {
+    let until = tx.now() + lease_ms;
+    const SQL: &str = "update wallet_rescreenings
+               set before_screening = $4, screenings = screenings + $5, alerts = alerts + $6, leased_until = $7
+               where merchant_id = $1 and sandbox = $2 and lease = $3";
+    let Step {
+        before,
+        screenings,
+        alerts,
+    } = step;
+    Ok(execute!(tx, scope, SQL, lease, before, screenings, alerts, until)? == 1)
+}
+
+/// Extends the lease of a run. `false`: another worker has it.
+pub async fn extend(tx: &mut Tx, scope: Scope, lease: Uuid, lease_ms: i64) -> Result<bool, Error> {
+    let until = tx.now() + lease_ms;
+    const SQL: &str = "update wallet_rescreenings set leased_until = $4
+               where merchant_id = $1 and sandbox = $2 and lease = $3";
+    Ok(execute!(tx, scope, SQL, lease, until)? == 1)
+}
+
+/// Ends a run that compared all screenings with this version of the listed wallets. `false`: another worker has it.
+pub async fn finish(tx: &mut Tx, scope: Scope, lease: Uuid, wallets: &str) -> Result<bool, Error> {
+    let now = tx.now();
+    const SQL: &str = "update wallet_rescreenings
+               set done = target, target = null, wallets = $4, finished_at = $5, lease = null, leased_until = 0
+               where merchant_id = $1 and sandbox = $2 and lease = $3 and target is not null";
+    Ok(execute!(tx, scope, SQL, lease, wallets, now)? == 1)
+}
+
+/// Gives a run up, so that any worker continues it at once.
+pub async fn release(tx: &mut Tx, scope: Scope, lease: Uuid) -> Result<(), Error> {
+    const SQL: &str = "update wallet_rescreenings set lease = null, leased_until = 0
+               where merchant_id = $1 and sandbox = $2 and lease = $3";
+    execute!(tx, scope, SQL, lease).map(|_| ())
+}
+
+/// Forgets that anything was compared, and ends a run in progress: the next run compares all screenings.
+pub async fn forget(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
+    const SQL: &str = "update wallet_rescreenings
+               set done = null, target = null, wallets = null, lease = null, leased_until = 0
+               where merchant_id = $1 and sandbox = $2";
+    execute!(tx, scope, SQL).map(|_| ())
+}
