@@ -11,4 +11,5 @@ pub mod monitoring;
 pub mod sessions;
 pub mod verify;
 pub mod verify_schema;
+pub mod wallet_alerts;
 pub mod yente;

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use api::{
-    applicants, docs, document_requirements, flows, groups, health, monitoring, sessions, verify, yente,
+    applicants, docs, document_requirements, flows, groups, health, monitoring, sessions, verify,
+    wallet_alerts, yente,
 };
 use axum::extract::DefaultBodyLimit;
 use axum::http::header::CONTENT_TYPE;
@@ -59,6 +60,7 @@ fn gated() -> OpenApiRouter<Shared> {
         )
         .routes(routes!(monitoring::screen))
         .routes(routes!(monitoring::picture))
+        .routes(routes!(wallet_alerts::list))
         .merge(
             OpenApiRouter::new()
                 .routes(routes!(yente::matching::match_entities))

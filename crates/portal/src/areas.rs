@@ -4,7 +4,7 @@
 use super::routes::{Routes, Row};
 use super::{
     accounts, alerts, api_log, audit, branding, dashboard, flows, groups, insight, keys, links, monitoring,
-    operator, privacy, review, screening, screening_file, second, webhooks,
+    operator, privacy, review, screening, screening_file, second, wallet_alerts, webhooks,
 };
 
 /// All routes, area by area.
@@ -28,6 +28,7 @@ pub(super) fn all() -> Routes {
         screening::routes,
         screening_file::routes,
         second::routes,
+        wallet_alerts::routes,
         webhooks::routes,
     ];
     AREAS.iter().fold(Routes::default(), |routes, area| area(routes))

@@ -56,6 +56,7 @@ const FORMS: &[Row] = &[
     // A reopened alert needs a decision again.
     ("/portal/alerts/{id}/reopen", &[]),
     // Wallet scores decide about no applicant.
+    ("/portal/wallet-alerts/{id}/close", &[]),
     ("/portal/monitoring", &[]),
     ("/portal/monitoring-search", &[]),
     ("/portal/monitoring/{id}/again", &[]),

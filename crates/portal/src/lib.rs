@@ -41,6 +41,7 @@ pub mod second;
 pub mod session;
 pub mod show_once;
 pub mod texts;
+mod wallet_alerts;
 pub mod webhooks;
 
 use std::time::Instant;

@@ -20,9 +20,10 @@ use store::bulk::{self, PastAttempt, PastPerson};
 use store::merchants::{self, MerchantStatus};
 use store::picture_fingerprints::{self, PictureIndex};
 use store::review::{self, Filter, QueueOrder, QueuePosition};
+use store::wallet_alerts::{self, WalletAlertState};
 use store::{
-    Conn, Db, Error, Keyring, Options, Scope, applicants, attempts, insight, people, registrations,
-    rescreenings, sessions,
+    Conn, Db, Error, Keyring, Options, Scope, applicants, attempts, insight, monitoring, people,
+    registrations, rescreenings, sessions,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -228,6 +229,30 @@ async fn ask_about_ongoing_screening(conn: &mut Conn, pool: &SqlitePool, scope: 
     check(conn, pool, "a list's alerts", &["alerts_by_list"], false).await;
 }
 
+async fn ask_about_wallet_alerts(conn: &mut Conn, pool: &SqlitePool, scope: Scope) {
+    monitoring::list_between(conn, scope, (Uuid::nil(), Uuid::max()), 100)
+        .await
+        .unwrap();
+    let uses = ["sqlite_autoindex_screenings_1"];
+    check(conn, pool, "screenings to compare", &uses, false).await;
+    for (state, index) in [
+        (Some(WalletAlertState::Open), "wallet_alerts_by_state"),
+        (None, "sqlite_autoindex_wallet_alerts_1"),
+    ] {
+        wallet_alerts::list(conn, scope, state, None, 50).await.unwrap();
+        check(conn, pool, "a page of wallet alerts", &[index], false).await;
+    }
+    wallet_alerts::count_open(conn, scope).await.unwrap();
+    check(
+        conn,
+        pool,
+        "open wallet alerts",
+        &["wallet_alerts_by_state"],
+        false,
+    )
+    .await;
+}
+
 /// Runs every query of the pages and the applicant look-up.
 async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid) {
     let mut conn = db.read().await.unwrap();
@@ -329,6 +354,7 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
     .await;
 
     ask_about_ongoing_screening(conn, pool, scope, facemap_id).await;
+    ask_about_wallet_alerts(conn, pool, scope).await;
 
     let picture = PictureIndex {
         pixels: [7; 32],

@@ -29,6 +29,8 @@ const MONITORING: &str = "/v2/public/transaction-monitoring";
 const LABEL: &str = "quillfeather-7f31@marker.example";
 /// A wallet of the demo list that is screened under that ID.
 const WALLET: &str = "0xDE00000000000000000000000000000000000DE0";
+/// A wallet that is screened under that ID and listed later.
+const LATER_WALLET: &str = "0x00000000000000000000000000000000000000A1";
 const NOTE: &str = "markernote-31c7 she called twice";
 const REASON: &str = "markerreason-58d2 the picture is blurred";
 
@@ -257,8 +259,18 @@ impl Person<'_> {
     async fn be_listed(&self) {
         let file = self.server.dir.path().join("later.ftm.json");
         let entity = json!({"id": "later", "schema": "Person", "properties": {"name": ["Noemi Quilfeather"], "topics": ["sanction"]}});
-        std::fs::write(&file, entity.to_string()).unwrap();
+        let query = json!({"type": "address", "query": LATER_WALLET, "currency": "eth", "label": LABEL});
+        let (status, body) = self.server.post(MONITORING, &self.key, query).await;
+        assert_eq!(status, 404, "nothing is known of it: {body}");
+        let wallet = json!({"id": "w", "schema": "CryptoWallet", "caption": "A wallet", "properties":
+            {"publicKey": [LATER_WALLET], "topics": ["sanction"]}});
+        std::fs::write(&file, format!("{entity}\n{wallet}")).unwrap();
         self.server.bonafide(&["lists", "import", file.to_str().unwrap()]);
+        wait_until(
+            async || self.server.count("select count(*) from wallet_alerts").await > 0,
+            "a wallet alert",
+        )
+        .await;
         wait_until(
             async || self.server.count("select count(*) from alerts").await > 0,
             "an alert",
@@ -324,6 +336,8 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         ("attempts", "names_sealed"),
         ("alerts", "hit_sealed"),
         ("alerts", "listing_ref"),
+        ("wallet_alerts", "finding_sealed"),
+        ("wallet_alerts", "subject_ref"),
         ("registrations", "external_id_sealed"),
         ("faces", "embedding_sealed"),
         ("review_notes", "text_sealed"),

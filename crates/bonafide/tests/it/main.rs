@@ -42,5 +42,6 @@ mod sessions;
 mod stored_configuration;
 mod upstreams;
 mod verify;
+mod wallet_alerts;
 mod webhooks;
 mod yente;

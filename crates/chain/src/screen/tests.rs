@@ -329,6 +329,25 @@ fn what_an_unknown_input_paid_for_stays_unknown() {
 }
 
 #[test]
+fn the_touched_addresses_that_no_list_names_are_known() {
+    let chain = chain_of(
+        vec![
+            ("a", vec![], vec![output("A", 10)]),
+            (
+                "pay",
+                vec![input("a", 0, Some("A"), 10)],
+                vec![output("S", 5), output("X", 5)],
+            ),
+        ],
+        &json!({"S": {"name": "Listed", "category": "sanctions", "authority": true}}),
+    );
+    let screen = screen_of(&chain, "A", |_| {});
+    let request = Request::new(Currency::Btc, Subject::Address("A"));
+    let found = crate::later_listing::unlisted_addresses(&request, &chain, &screen);
+    assert_eq!(found, ["A", "X"]);
+}
+
+#[test]
 fn a_screening_reads_no_more_than_its_budget() {
     // One transaction with 20,000 inputs and 20,000 outputs paid all parties, and a thousand of them paid A.
     let many = 20_000u32;

@@ -13,6 +13,7 @@ use service::problem::Problem;
 use service::{Shared, applicant_view, insight, suppressions};
 use store::Conn;
 use store::alerts::{self, Alert, AlertFilter, AlertState};
+use store::wallet_alerts;
 use uuid::Uuid;
 
 use super::bulk_form::{BulkForm, BulkOutcome};
@@ -58,6 +59,8 @@ struct AlertsPage {
     older: Option<String>,
     newest: Option<String>,
     export: Option<String>,
+    /// How many wallet alerts are open.
+    open_wallet_alerts: i64,
     outcome: Option<BulkOutcome>,
     /// Whether the rows can be chosen for a decision.
     may_choose: bool,
@@ -134,6 +137,7 @@ async fn render(
         .await?
         .into_iter()
         .collect();
+    let open_wallet_alerts = wallet_alerts::count_open(&mut conn, scope).await?;
     drop(conn);
     let used = insight::lists(app, scope.sandbox).await?;
     lists.extend(used.into_iter().map(|list| list.list));
@@ -156,6 +160,7 @@ async fn render(
         export: member
             .may(Action::ExportCsv)
             .then(|| filters.address("/portal/alerts.csv", &[])),
+        open_wallet_alerts,
         outcome,
         may_choose: member.may(Action::Decide) && any_open,
         may_suppress: member.may(Action::Suppress),

@@ -6,6 +6,7 @@ use store::erasure_journal::KeyId;
 use store::idempotency::{self, KeyState, ResponseSubject};
 use store::monitoring::{self, NewScreening};
 use store::sessions::{self, Link};
+use store::wallet_alerts::{self, NewWalletAlert};
 use store::{Error, Scope, attempts, earlier_rows, erasures, people};
 use uuid::Uuid;
 
@@ -38,6 +39,14 @@ pub(crate) async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
             coverage: None,
         };
         monitoring::insert(tx, scope, &screening).await?;
+        let new = NewWalletAlert {
+            screening_id: screening.id,
+            subject_ref: label.as_bytes(),
+            finding: "{}",
+        };
+        let alert = wallet_alerts::open_new(tx, scope, &new).await?.unwrap();
+        assert_eq!(wallet_alerts::open_new(tx, scope, &new).await?, None);
+        wallet_alerts::close_reviewed(tx, scope, alert, ("staff:a", "known")).await?;
         let begun = idempotency::claim_key(tx, scope, "monitoring", label, b"body", 60_000).await?;
         let KeyState::Claimed(ticket) = begun else {
             panic!("{begun:?}")
@@ -61,12 +70,13 @@ async fn erase(bench: &Bench, scope: Scope, facemap_id: Uuid) {
     .unwrap();
 }
 
-async fn traces(bench: &Bench) -> [i64; 6] {
+async fn traces(bench: &Bench) -> [i64; 7] {
     [
         bench.count("select count(*) from link_tokens").await,
         bench.count("select count(*) from sessions").await,
         bench.count("select count(*) from screenings").await,
         bench.count("select count(*) from screening_evidence").await,
+        bench.count("select count(*) from wallet_alerts").await,
         bench.count("select count(*) from outbox").await,
         bench
             .count("select count(*) from idempotency_keys where answer_sealed is not null")
@@ -84,9 +94,9 @@ pub(crate) async fn an_erasure_reaches_what_the_account_key_seals(bench: Bench) 
         .unwrap();
     leave_traces(&bench, scope, "ada").await;
     leave_traces(&bench, scope, "bob").await;
-    assert_eq!(traces(&bench).await, [2; 6]);
+    assert_eq!(traces(&bench).await, [2; 7]);
     erase(&bench, scope, ada.facemap_id()).await;
-    assert_eq!(traces(&bench).await, [1; 6]);
+    assert_eq!(traces(&bench).await, [1; 7]);
     // The people of the other mode are not affected.
     let live = Scope {
         sandbox: false,

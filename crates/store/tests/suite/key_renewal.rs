@@ -21,7 +21,7 @@ use crate::staff::member;
 use crate::verification::{Outcome, verify};
 
 /// The sealed columns that get other keys.
-const RENEWED: [&str; 21] = [
+const RENEWED: [&str; 23] = [
     "attempts.wrapped_key",
     "faces.embedding_sealed",
     "link_tokens.user_id_sealed",
@@ -41,6 +41,8 @@ const RENEWED: [&str; 21] = [
     "staff.totp_sealed",
     "staff.wrapped_key",
     "staff_passkeys.passkey_sealed",
+    "wallet_alerts.finding_sealed",
+    "wallet_alerts.reason_sealed",
     "webhook_endpoints.previous_sealed",
     "webhook_endpoints.secret_sealed",
 ];

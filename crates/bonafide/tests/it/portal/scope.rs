@@ -204,25 +204,34 @@ async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
     // An alert of ongoing screening.
     let listed = server.dir.path().join("later.ftm.json");
     let entity = json!({"id": "later", "schema": "Person", "properties": {"name": ["Maren Velloway"], "topics": ["sanction"]}});
-    std::fs::write(&listed, entity.to_string()).unwrap();
+    // A screening with a score, and therefore with a picture, of a wallet that is listed afterwards.
+    let scored = chain::sandbox::address(chain::currency::Currency::Eth, 80)
+        .unwrap()
+        .canonical;
+    let wallet = json!({"id": "w", "schema": "CryptoWallet", "caption": "A wallet", "properties":
+        {"publicKey": [scored], "topics": ["sanction"]}});
+    let query = json!({"query": scored, "currency": "eth", "type": "address"});
+    let _ = server
+        .post("/v2/public/transaction-monitoring", &key, query)
+        .await;
+    std::fs::write(&listed, format!("{entity}\n{wallet}")).unwrap();
     server.bonafide(&["lists", "import", listed.to_str().unwrap()]);
     eventually(async || match server.count("select count(*) from alerts").await {
         0 => Err("there is no alert".to_owned()),
         _ => Ok(()),
     })
     .await;
+    eventually(
+        async || match server.count("select count(*) from wallet_alerts").await {
+            0 => Err("there is no wallet alert".to_owned()),
+            _ => Ok(()),
+        },
+    )
+    .await;
     // A change that waits for a second person.
     let account = demo["merchantId"].as_str().unwrap();
     server.bonafide(&["merchant", "set", account, "fourEyes=true"]);
     server.bonafide(&["merchant", "set", account, "screeningThreshold=0.99"]);
-    // A screening with a score, and therefore with a picture.
-    let scored = chain::sandbox::address(chain::currency::Currency::Eth, 80)
-        .unwrap()
-        .canonical;
-    let query = json!({"query": scored, "currency": "eth", "type": "address"});
-    let _ = server
-        .post("/v2/public/transaction-monitoring", &key, query)
-        .await;
     for (path, form) in [
         (
             "/portal/applicants/2/notes",
