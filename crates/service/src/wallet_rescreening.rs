@@ -1,5 +1,5 @@
 //! Ongoing screening of wallets: when the listed wallets change, an account's screenings of the last days are compared
-//! with them again (`docs/decisions/0059-wallet-alerts.md`). `chain::later_listing` decides what is news. No stored
+//! with them again (`docs/decisions/0060-wallet-alerts.md`). `chain::later_listing` decides what is news. No stored
 //! screening changes here.
 //!
 //! One worker at a time compares an account's screenings, from the newest to the oldest. It records what it found in one
