@@ -17,8 +17,9 @@ const LABELLED: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 /// Imports a list of these wallets, and waits until every account's screenings were compared with it.
 async fn import(server: &Server, date: &str, wallets: &[&str]) {
     let file = server.dir.path().join("invented.ftm.json");
+    // No run begins for a list whose content is as before, so each list has another name.
     let person = json!({"id": "p", "schema": "Person", "last_seen": date, "properties":
-        {"name": ["Zebulon Quartermain"]}});
+        {"name": [format!("Zebulon Quartermain {date}")]}});
     let wallet = |address: &&str| {
         json!({"id": format!("w-{address}"), "schema": "CryptoWallet", "caption": "Invented Wallet", "last_seen": date,
             "properties": {"publicKey": [address], "topics": ["sanction"]}})
