@@ -30,7 +30,8 @@ pub struct WalletAlertBody {
     pub alert_id: Uuid,
     /// The id of the screening.
     pub query_id: Uuid,
-    /// `open`; `reviewed`: a person closed it; `delisted`: no list names the address any more.
+    /// `open`; `reviewed`: a person closed it; `delisted`: no list that you screen against names the address
+    /// any more.
     #[schema(pattern = "^(open|reviewed|delisted)$")]
     pub state: String,
     /// The screening: `address` or `transaction`.
@@ -56,7 +57,7 @@ pub struct WalletAlertBody {
     /// The score of the screening; null if it had none.
     #[schema(minimum = 0, maximum = 100)]
     pub score: Option<f64>,
-    /// The score of the same decision with the new lists; null if it could not be computed.
+    /// The score of the same decision with the new lists; null until it is computed, or if it cannot be.
     #[schema(minimum = 0, maximum = 100)]
     pub score_now: Option<f64>,
     /// When the alert was opened (ISO 8601).
@@ -140,8 +141,10 @@ pub async fn list(
     }
     let mut conn = app.db.read().await.map_err(Problem::from)?;
     let page = wallet_alerts::page(&mut conn, caller.scope, (state, before), limit).await?;
+    // An alert of a newer version is left out: the portal lists it, and the log names it.
+    let readable = |(alert, finding): (WalletAlert, Option<WalletFinding>)| Some(body((alert, finding?)));
     Ok(Json(WalletAlertsBody {
-        alerts: page.alerts.into_iter().map(body).collect(),
+        alerts: page.alerts.into_iter().filter_map(readable).collect(),
         next: page.next,
     }))
 }

@@ -42,7 +42,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 #[template(path = "portal/wallet-alerts.html")]
 struct ListPage {
     page: Page,
-    rows: Vec<(WalletAlert, WalletFinding)>,
+    rows: Vec<(WalletAlert, Option<WalletFinding>)>,
     filters: Filters,
     states: [WalletAlertState; 3],
     older: Option<String>,

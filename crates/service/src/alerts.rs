@@ -210,7 +210,12 @@ fn check(decision: &AlertDecision<'_>) -> Result<(), Problem> {
         let text = format!("why - must be one of {}", REASONS.join(", "));
         return Err(Problem::invalid(text).named("why_required"));
     }
-    let length = decision.reason.trim().chars().count();
+    check_reason(decision.reason)
+}
+
+/// Refuses a missing or long reason of a decision on an alert.
+pub(crate) fn check_reason(reason: &str) -> Result<(), Problem> {
+    let length = reason.trim().chars().count();
     if length == 0 {
         return Err(Problem::invalid("reason - is required").named("reason_required"));
     }

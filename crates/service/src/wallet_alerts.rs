@@ -8,8 +8,7 @@ use store::wallet_alerts::{self, WalletAlert, WalletAlertState};
 use store::{Conn, Db, Scope};
 use uuid::Uuid;
 
-use super::alerts::note;
-use super::dispositions::MAX_REASON;
+use super::alerts::{check_reason, note};
 use crate::problem::{Kind, Problem};
 
 /// The sealed content of an alert.
@@ -36,7 +35,7 @@ pub struct WalletFinding {
     pub version: String,
     /// The listed party.
     pub party: String,
-    /// The score of the same decision with the lists of the alert; `None` if it could not be computed.
+    /// The score of the same decision with newer lists; `None` until it is computed, or if it cannot be.
     pub score_now: Option<f64>,
 }
 
@@ -57,16 +56,17 @@ impl WalletFinding {
 /// A page of alerts, newest first.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// At most the requested number.
-    pub alerts: Vec<(WalletAlert, WalletFinding)>,
+    /// At most the requested number. `None`: this version cannot read the finding.
+    pub alerts: Vec<(WalletAlert, Option<WalletFinding>)>,
     /// Where the next page begins; `None`: this is the last page.
     pub next: Option<Uuid>,
 }
 
-/// An account's alerts in a state, or all; older than one of them, or from the newest on.
+/// An account's alerts in a state, or all; older than one of them, or from the newest on. An alert that this version
+/// cannot read does not hide the others.
 ///
 /// # Errors
-/// When the store fails, or 503 if this version cannot read an alert.
+/// When the store fails.
 pub async fn page(
     conn: &mut Conn,
     scope: Scope,
@@ -78,9 +78,15 @@ pub async fn page(
     let more = found.len() > usize::from(limit);
     found.truncate(usize::from(limit));
     let next = found.last().map(|last| last.id).filter(|_| more);
-    let read = |alert: WalletAlert| WalletFinding::of(&alert).map(|finding| (alert, finding));
+    let read = |alert: WalletAlert| {
+        let finding = WalletFinding::of(&alert);
+        if let Err(problem) = &finding {
+            tracing::warn!(%problem, "a wallet alert is not listed with its finding");
+        }
+        (alert, finding.ok())
+    };
     Ok(Page {
-        alerts: found.into_iter().map(read).collect::<Result<_, _>>()?,
+        alerts: found.into_iter().map(read).collect(),
         next,
     })
 }
@@ -103,14 +109,7 @@ pub async fn close(db: &Db, scope: Scope, id: Uuid, reason: &str, actor: &str) -
     let reason = reason.trim();
     store::transaction!(db, |tx| -> Result<(), Problem> {
         wallet_alerts::get(tx, scope, id).await?.ok_or_else(unknown)?;
-        match reason.chars().count() {
-            0 => return Err(Problem::invalid("reason - is required").named("reason_required")),
-            length if length > MAX_REASON => {
-                let text = format!("reason - must have at most {MAX_REASON} characters");
-                return Err(Problem::invalid(text).named("reason_length"));
-            }
-            _ => {}
-        }
+        check_reason(reason)?;
         if !wallet_alerts::close_reviewed(tx, scope, id, (actor, reason)).await? {
             return Err(Problem::new(Kind::Conflict, "This alert is closed").named("alert_closed"));
         }
