@@ -180,6 +180,11 @@ impl AccountLabels {
 }
 
 impl AccountLabels {
+    /// The version of the listed wallets that count ([`Wallets::content_version`]).
+    pub fn listed_wallets_version(&self) -> String {
+        self.wallets.content_version()
+    }
+
     /// The name that the account's address book gives an address; of several labels, the one with the highest
     /// confidence.
     pub fn book_name(&self, chain: Currency, address: &str, at: i64) -> Option<String> {

@@ -18,9 +18,7 @@ use chain::source::SourceError;
 use serde_json::{Map, Value, json};
 use store::Scope;
 use store::idempotency::ResponseSubject;
-use store::list_sets;
 use store::monitoring::{self, NewScreening};
-use store::wallet_rescreenings;
 use tracing::Instrument;
 use uuid::Uuid;
 use verification::risk_assessment::TraceCoverage;
@@ -30,8 +28,8 @@ pub use self::replay::{Change, Decision, Replay, replay_screening};
 pub use self::replay_error::ReplayError;
 pub use self::stored_screenings::{AddressLabel, Evidence, assess, page};
 pub use self::stored_screenings::{Page, ScreeningFilter, find, list, picture};
-use super::labels::{self, LabelsUnavailable};
-use super::{App, Shared};
+use super::labels::{self, AccountLabels, LabelsUnavailable};
+use super::{App, Shared, wallet_rescreening};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
 use crate::problem::{Kind, Problem};
@@ -75,30 +73,16 @@ async fn screen_and_record(
     query: Query,
     claim: &Claim,
 ) -> Result<Answer, NoScore> {
-    let lists_before = list_sets::current(&mut app.db.read().await.map_err(Problem::from)?).await;
-    let answer = record(app, caller, id, query, claim).await;
-    // A run of ongoing screening may have passed this screening before it was stored, if the lists changed meanwhile.
-    let lists_after = list_sets::current(&mut app.db.read().await.map_err(Problem::from)?).await;
-    if lists_before.map_err(Problem::from)?.map(|set| set.lists)
-        != lists_after.map_err(Problem::from)?.map(|set| set.lists)
-    {
-        store::transaction!(app.db, |tx| -> Result<(), Problem> {
-            Ok(wallet_rescreenings::forget(tx, caller.scope).await?)
-        })?;
-    }
-    answer
-}
-
-async fn record(
-    app: &App,
-    caller: &Caller,
-    id: Uuid,
-    query: Query,
-    claim: &Claim,
-) -> Result<Answer, NoScore> {
-    let outcome = match simulated_failure(caller.scope, &query) {
-        Some(failure) => Err(SourceError::from(failure).into()),
-        None => screen_query(app, caller, query.clone()).await,
+    // A failed screening without labels compared its address with no list, and a simulated one is about none.
+    let (wallets, outcome) = match simulated_failure(caller.scope, &query) {
+        Some(failure) => (None, Err(SourceError::from(failure).into())),
+        None => match load_labels(app, caller).await {
+            Ok(labels) => (
+                Some(labels.listed_wallets_version()),
+                screen_query(app, caller, query.clone(), labels).await,
+            ),
+            Err(none) => (None, Err(none)),
+        },
     };
     match outcome {
         Ok(found) => {
@@ -127,7 +111,8 @@ async fn record(
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
                 monitoring::insert(tx, caller.scope, &new).await?;
                 let describes = ResponseSubject::Label(&query.label);
-                Ok(claim.complete(tx, &answer, describes).await?)
+                claim.complete(tx, &answer, describes).await?;
+                wallet_rescreening::notice_screening(tx, caller.scope, wallets.as_deref()).await
             })?;
             Ok(answer)
         }
@@ -137,7 +122,8 @@ async fn record(
                 ..new_screening(id, &query, none.status)
             };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
-                Ok(monitoring::insert(tx, caller.scope, &new).await?)
+                monitoring::insert(tx, caller.scope, &new).await?;
+                wallet_rescreening::notice_screening(tx, caller.scope, wallets.as_deref()).await
             })?;
             Err(none)
         }
@@ -242,17 +228,25 @@ struct ScreeningOutcome {
     evidence: Option<Evidence>,
 }
 
+async fn load_labels(app: &App, caller: &Caller) -> Result<AccountLabels, NoScore> {
+    let confirmed = app.lists.confirm(&app.db).await;
+    confirmed.map_err(LabelsUnavailable::from)?;
+    Ok(labels::of_caller(app, caller)?)
+}
+
 /// A labelled address always gets a score. An address without a label and unknown to every source is not
 /// found (`docs/decisions/0018-transaction-monitoring.md`).
-async fn screen_query(app: &App, caller: &Caller, query: Query) -> Result<ScreeningOutcome, NoScore> {
+async fn screen_query(
+    app: &App,
+    caller: &Caller,
+    query: Query,
+    labels: AccountLabels,
+) -> Result<ScreeningOutcome, NoScore> {
     let busy = |problem| NoScore {
         status: 503,
         why: "busy",
         problem,
     };
-    let confirmed = app.lists.confirm(&app.db).await;
-    confirmed.map_err(LabelsUnavailable::from)?;
-    let labels = labels::of_caller(app, caller)?;
     let profile = newest_profile(app, caller).await?;
     let chains = Arc::clone(&app.chains);
     // Tracing reads files or queries other servers, and blocks.

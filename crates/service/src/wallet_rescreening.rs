@@ -4,6 +4,9 @@
 //!
 //! One worker at a time compares an account's screenings, from the newest to the oldest. It records what it found in one
 //! transaction with the place where it continues, so any node continues after it, and nothing is lost or found twice.
+//! [`scores`] computes the scores of new alerts afterwards, so that no account waits for them.
+
+mod scores;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,21 +14,21 @@ use std::time::Duration;
 
 use chain::address::Address;
 use chain::currency::Currency;
-use chain::labels::Labels as _;
 use chain::later_listing::{LISTED_SCORE, LaterListing, ListedRole, later_listings};
 use node::background::Job;
 use node::lists::{MerchantLists, Wallets};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::monitoring::{self, ComparedScreening};
-use store::wallet_alerts::{self, NewWalletAlert, WalletAlertState};
+use store::rescreenings::ListDigests;
+use store::wallet_alerts::{self, NewWalletAlert};
 use store::wallet_rescreenings::{self, Step, WalletRescreening};
 use store::{Scope, Tx};
 use uuid::Uuid;
 
 use super::alerts::note;
-use super::labels::AccountLabels;
 use super::merchants::{self, MerchantSettings};
-use super::monitoring::{Decision, Evidence};
+use super::monitoring::Evidence;
 use super::rescreening::current::is_current;
 use super::wallet_alerts::WalletFinding;
 use super::{Shared, cpu};
@@ -37,14 +40,56 @@ const ACTOR: &str = "server";
 const SCREENINGS_AT_ONCE: i64 = 100;
 /// How many alerts are read at once.
 const ALERTS_AT_ONCE: i64 = 200;
-/// How many concerned screenings a run scores again. Each may query a chain's source.
-const SCORED_AGAIN: usize = 200;
+/// How many alerts of a run have their screening scored again. Each may query a chain's source.
+const SCORED_AGAIN: i64 = 200;
 /// Other workers continue a run after this time without a step.
 const LEASE: Duration = Duration::from_mins(5);
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 fn lease_ms() -> i64 {
     i64::try_from(LEASE.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// With what an account's screenings are compared.
+#[derive(Serialize, Deserialize, PartialEq, Eq)]
+struct Comparison {
+    /// The screenings of how many days count.
+    days: u32,
+    lists: ListDigests,
+    /// The version of the listed wallets that count.
+    wallets: String,
+}
+
+impl Comparison {
+    /// Reads a stored comparison; `None` if this version cannot.
+    fn read(text: &str) -> Option<Comparison> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// Whether both find the same. Most changes of a list concern no wallet.
+    fn finds_the_same(&self, other: &Comparison) -> bool {
+        (self.days, &self.wallets) == (other.days, &other.wallets)
+    }
+}
+
+/// Makes the account's screenings be compared again if a screening used other wallets than the run in progress, or than
+/// the last run if none is in progress: such a run may pass the screening before it is stored. Call it last in the
+/// transaction that stores the screening, with the version of the wallets that the screening used; `None`: no list.
+pub(crate) async fn notice_screening(
+    tx: &mut Tx,
+    scope: Scope,
+    wallets: Option<&str>,
+) -> Result<(), Problem> {
+    let Some(wallets) = wallets else { return Ok(()) };
+    let state = wallet_rescreenings::lock_for_screening(tx, scope).await?;
+    // If nothing was compared yet, the next run compares every screening.
+    let Some(text) = state.target.or(state.done) else {
+        return Ok(());
+    };
+    if Comparison::read(&text).is_none_or(|comparison| comparison.wallets != wallets) {
+        wallet_rescreenings::request_repetition(tx, scope).await?;
+    }
+    Ok(())
 }
 
 /// Compares screenings for as long as the server runs.
@@ -101,6 +146,9 @@ pub async fn sweep(app: &Shared) -> Result<u64, Problem> {
             }
         }
     }
+    if let Err(problem) = scores::compute_due(app).await {
+        first_problem = first_problem.or(Some(problem));
+    }
     first_problem.map_or(Ok(compared), Err)
 }
 
@@ -119,14 +167,22 @@ async fn compare_account(
     let Ok(lists) = app.lists.for_merchant(scope.sandbox, &settings) else {
         return Ok(0);
     };
-    let target = json!({"days": days, "lists": lists.digests()}).to_string();
-    if state.is_some_and(|state| state.target.is_none() && state.done.as_ref() == Some(&target)) {
-        return Ok(0);
-    }
     // Before the check below, so that these are the wallets of the same lists.
     let Ok(wallets) = app.lists.wallets(scope.sandbox, &settings) else {
         return Ok(0);
     };
+    let comparison = Comparison {
+        days,
+        lists: lists.digests(),
+        wallets: wallets.content_version(),
+    };
+    let target = serde_json::to_string(&comparison).map_err(Problem::internal)?;
+    let is_done = |state: &WalletRescreening| {
+        state.target.is_none() && !state.must_repeat && state.done.as_ref() == Some(&target)
+    };
+    if state.is_some_and(is_done) {
+        return Ok(0);
+    }
     let lease = Uuid::new_v4();
     let begun = store::transaction!(app.db, |tx| -> Result<Option<WalletRescreening>, Problem> {
         // The lists or the account's choice may have changed since the sweep began: the next sweep looks.
@@ -141,34 +197,33 @@ async fn compare_account(
     let mut run = Run {
         app,
         scope,
-        version: format!("{days} {} {}", wallets.index.version(), wallets.lists.join(" ")),
-        settings,
         lists,
         wallets: Arc::new(wallets),
         lease,
-        left_to_score: SCORED_AGAIN,
+        left_to_score: SCORED_AGAIN - state.alerts,
     };
-    let compared = run.finish(state, days).await;
-    if compared.is_err() {
-        // Another worker, or this one, continues at once.
-        store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-            wallet_rescreenings::release(tx, scope, lease).await
-        })?;
+    match run.finish(state, &comparison).await {
+        Ok(screenings) => Ok(screenings),
+        Err(Stop::LeaseLost) => Ok(0),
+        Err(Stop::Failed(problem)) => {
+            // Another worker, or this one, continues at once.
+            store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+                wallet_rescreenings::release(tx, scope, lease).await
+            })?;
+            Err(problem)
+        }
     }
-    compared
 }
 
 /// A run over an account's screenings.
 struct Run<'a> {
     app: &'a Shared,
     scope: Scope,
-    settings: MerchantSettings,
     lists: MerchantLists,
     wallets: Arc<Wallets>,
-    /// The version of the wallets that count, with the days.
-    version: String,
     lease: Uuid,
-    left_to_score: usize,
+    /// How many more of its alerts are scored.
+    left_to_score: i64,
 }
 
 /// A screening that touched addresses that a list names now.
@@ -178,26 +233,40 @@ struct Concerned {
     listings: Vec<LaterListing>,
 }
 
-/// Another worker has the run.
-fn lost() -> Problem {
-    Problem::unavailable("Another node continues to compare these screenings")
+/// Why a worker stops before the end of a run.
+enum Stop {
+    /// Another worker continues it.
+    LeaseLost,
+    Failed(Problem),
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Stop::Failed(problem)
+    }
+}
+
+impl From<store::Error> for Stop {
+    fn from(error: store::Error) -> Self {
+        Stop::Failed(error.into())
+    }
 }
 
 impl Run<'_> {
-    async fn finish(&mut self, state: WalletRescreening, days: u32) -> Result<u64, Problem> {
+    async fn finish(&mut self, state: WalletRescreening, comparison: &Comparison) -> Result<u64, Stop> {
         let mut compared = 0;
-        // Most changes of a list concern no wallet.
-        if state.wallets.as_ref() != Some(&self.version) {
-            compared = self.compare_all(state.before, days).await?;
+        let done = state.done.as_deref().and_then(Comparison::read);
+        if !done.is_some_and(|done| done.finds_the_same(comparison)) {
+            compared = self.compare_all(state.before, comparison.days).await?;
             self.close_delisted().await?;
         }
         let ended = store::transaction!(self.app.db, |tx| -> Result<bool, store::Error> {
-            wallet_rescreenings::finish(tx, self.scope, self.lease, &self.version).await
+            wallet_rescreenings::finish(tx, self.scope, self.lease).await
         })?;
-        if ended { Ok(compared) } else { Err(lost()) }
+        if ended { Ok(compared) } else { Err(Stop::LeaseLost) }
     }
 
-    async fn compare_all(&mut self, mut before: Uuid, days: u32) -> Result<u64, Problem> {
+    async fn compare_all(&mut self, mut before: Uuid, days: u32) -> Result<u64, Stop> {
         let mut compared = 0;
         loop {
             let page = {
@@ -209,7 +278,7 @@ impl Run<'_> {
             let (last, count) = (*last, page.len());
             let wallets = Arc::clone(&self.wallets);
             let concerned = cpu::blocking(move || Ok(concerned(page, &wallets))).await?;
-            for one in concerned {
+            for one in &concerned {
                 self.record(one).await?;
             }
             let step = Step {
@@ -217,7 +286,7 @@ impl Run<'_> {
                 screenings: i64::try_from(count).unwrap_or(i64::MAX),
                 alerts: 0,
             };
-            store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
+            store::transaction!(self.app.db, |tx| -> Result<(), Stop> {
                 self.advance(tx, step).await
             })?;
             before = last;
@@ -226,54 +295,44 @@ impl Run<'_> {
         Ok(compared)
     }
 
-    /// Opens the alerts of one screening, and continues after it.
-    async fn record(&mut self, concerned: Concerned) -> Result<(), Problem> {
+    /// Opens the alerts of one screening, and continues after it. What is known is recorded with its page.
+    async fn record(&mut self, concerned: &Concerned) -> Result<(), Stop> {
         let Concerned {
             id,
             screening,
             listings,
         } = concerned;
-        let score_now = match listings
-            .iter()
-            .any(|listing| listing.role == ListedRole::Screened)
-        {
-            true => Some(LISTED_SCORE),
-            false => self.score_now(id).await?,
-        };
         let subject = (
             screening.currency.as_str(),
             screening.query.as_str(),
             screening.label.as_str(),
         );
-        let findings = listings.iter().map(|listing| WalletFinding {
-            kind: screening.kind.clone(),
-            query: screening.query.clone(),
-            currency: screening.currency.clone(),
-            label: screening.label.clone(),
-            score: screening.score,
-            address: listing.address.clone(),
-            role: listing.role,
-            version: self
-                .lists
-                .screener
-                .lists()
-                .get(&listing.list)
-                .cloned()
-                .unwrap_or_default(),
-            list: listing.list.clone(),
-            party: listing.party.clone(),
-            score_now,
-        });
-        let findings: Vec<WalletFinding> = findings.collect();
-        store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
+        let is_screened = |listing: &LaterListing| listing.role == ListedRole::Screened;
+        let score_now = listings.iter().any(is_screened).then_some(LISTED_SCORE);
+        let mut new = Vec::new();
+        {
+            let conn = &mut self.app.db.read().await?;
+            for listing in listings {
+                let subject_ref = wallet_alerts::subject_ref(conn, self.scope, subject, &listing.address);
+                if !wallet_alerts::is_known(conn, self.scope, &subject_ref).await? {
+                    let finding = self.finding(screening, listing, score_now);
+                    let text = serde_json::to_string(&finding).map_err(Problem::internal)?;
+                    new.push((subject_ref, text));
+                }
+            }
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        let left_to_score = self.left_to_score;
+        let opened = store::transaction!(self.app.db, |tx| -> Result<i64, Stop> {
             let mut alerts = 0;
-            for finding in &findings {
-                let subject_ref = wallet_alerts::subject_ref(tx, self.scope, subject, &finding.address);
-                let text = serde_json::to_string(finding).map_err(Problem::internal)?;
+            for (subject_ref, finding) in &new {
                 let new = NewWalletAlert {
-                    screening_id: id,
-                    subject_ref: &subject_ref,
-                    finding: &text,
+                    screening_id: *id,
+                    subject_ref,
+                    finding,
+                    awaits_score: score_now.is_none() && alerts < left_to_score,
                 };
                 if let Some(alert) = wallet_alerts::open_new(tx, self.scope, &new).await? {
                     let detail = json!({"queryId": id});
@@ -282,73 +341,78 @@ impl Run<'_> {
                 }
             }
             let step = Step {
-                before: id,
+                before: *id,
                 screenings: 0,
                 alerts,
             };
-            self.advance(tx, step).await
-        })
+            self.advance(tx, step).await?;
+            Ok(alerts)
+        })?;
+        self.left_to_score -= opened;
+        Ok(())
     }
 
-    /// The score of a screening's decision with the lists of today; `None` if it cannot be computed now.
-    async fn score_now(&mut self, id: Uuid) -> Result<Option<f64>, Problem> {
-        let Some(left) = self.left_to_score.checked_sub(1) else {
-            return Ok(None);
-        };
-        self.left_to_score = left;
-        let decision = {
-            let mut conn = self.app.db.read().await?;
-            let Some(screening) = monitoring::get(&mut conn, self.scope, id).await? else {
-                return Ok(None);
-            };
-            Decision::read(&mut conn, self.scope, screening).await?
-        };
-        // An alert without a score is better than none.
-        let (Ok(decision), Ok(permit)) = (decision, self.app.screenings.permit().await) else {
-            return Ok(None);
-        };
-        let (app, scope, settings) = (Arc::clone(self.app), self.scope, self.settings.clone());
-        let scored = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            let labels = AccountLabels::for_account(&app.labels, &app.lists, scope, &settings).ok()?;
-            decision.replay(Ok(&labels), &app.chains).score_again
-        });
-        scored.await.map_err(Problem::internal)
+    fn finding(
+        &self,
+        screening: &ComparedScreening,
+        listing: &LaterListing,
+        score_now: Option<f64>,
+    ) -> WalletFinding {
+        let versions = self.lists.screener.lists();
+        WalletFinding {
+            kind: screening.kind.clone(),
+            query: screening.query.clone(),
+            currency: screening.currency.clone(),
+            label: screening.label.clone(),
+            score: screening.score,
+            address: listing.address.clone(),
+            role: listing.role,
+            version: versions.get(&listing.list).cloned().unwrap_or_default(),
+            list: listing.list.clone(),
+            party: listing.party.clone(),
+            score_now,
+        }
     }
 
-    /// Closes the open alerts whose address no list names any more.
-    async fn close_delisted(&self) -> Result<(), Problem> {
+    /// Closes the open alerts whose address no list that counts names any more.
+    async fn close_delisted(&self) -> Result<(), Stop> {
         let mut before = None;
         loop {
-            let open = wallet_alerts::list(
+            let ids = wallet_alerts::list_open_ids(
                 &mut self.app.db.read().await?,
                 self.scope,
-                Some(WalletAlertState::Open),
                 before,
                 ALERTS_AT_ONCE,
             )
             .await?;
-            let Some(last) = open.last() else { return Ok(()) };
-            before = Some(last.id);
-            for alert in open {
-                let finding = match WalletFinding::of(&alert) {
-                    Ok(finding) => finding,
-                    Err(problem) => {
-                        tracing::warn!(alert = %alert.id, %problem, "an alert cannot be compared with the lists");
-                        continue;
+            let Some(last) = ids.last() else { return Ok(()) };
+            before = Some(*last);
+            store::transaction!(self.app.db, |tx| -> Result<(), Stop> {
+                self.keep_lease(tx).await
+            })?;
+            for id in ids {
+                match self.check_alert(id).await {
+                    Err(Stop::Failed(problem)) => {
+                        tracing::warn!(alert = %id, %problem, "an alert cannot be compared with the lists");
                     }
-                };
-                let is_listed = currency_of(&finding.currency)
-                    .is_none_or(|chain| !self.wallets.labels(chain, &finding.address, 0).is_empty());
-                if !is_listed {
-                    self.close(alert.id).await?;
+                    checked => checked?,
                 }
             }
         }
     }
 
-    async fn close(&self, id: Uuid) -> Result<(), Problem> {
-        store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
+    async fn check_alert(&self, id: Uuid) -> Result<(), Stop> {
+        let alert = wallet_alerts::get(&mut self.app.db.read().await?, self.scope, id).await?;
+        let Some(alert) = alert else { return Ok(()) };
+        let finding = WalletFinding::of(&alert)?;
+        let Some(chain) = currency_of(&finding.currency) else {
+            return Ok(());
+        };
+        let labels = |chain, address: &str| self.wallets.labels(chain, address, 0);
+        if !later_listings(chain, None, &[finding.address], labels).is_empty() {
+            return Ok(());
+        }
+        store::transaction!(self.app.db, |tx| -> Result<(), Stop> {
             self.keep_lease(tx).await?;
             if wallet_alerts::close_delisted(tx, self.scope, id).await? {
                 note(tx, self.scope, (ACTOR, "wallet_alert.closed"), id, json!({})).await?;
@@ -357,17 +421,17 @@ impl Run<'_> {
         })
     }
 
-    async fn advance(&self, tx: &mut Tx, step: Step) -> Result<(), Problem> {
+    async fn advance(&self, tx: &mut Tx, step: Step) -> Result<(), Stop> {
         match wallet_rescreenings::advance(tx, self.scope, self.lease, step, lease_ms()).await? {
             true => Ok(()),
-            false => Err(lost()),
+            false => Err(Stop::LeaseLost),
         }
     }
 
-    async fn keep_lease(&self, tx: &mut Tx) -> Result<(), Problem> {
+    async fn keep_lease(&self, tx: &mut Tx) -> Result<(), Stop> {
         match wallet_rescreenings::extend(tx, self.scope, self.lease, lease_ms()).await? {
             true => Ok(()),
-            false => Err(lost()),
+            false => Err(Stop::LeaseLost),
         }
     }
 }
@@ -423,12 +487,13 @@ fn listings_of(id: Uuid, screening: &ComparedScreening, wallets: &Wallets) -> Ve
         .map(serde_json::from_str::<Evidence>);
     let unlisted = match evidence {
         Some(Ok(evidence)) => evidence.unlisted(chain),
+        // Without evidence, as behind a vendor's score, only the screened address is known. A listed one has the
+        // highest score. So an address without a listing to which a vendor gave that score is never compared.
+        _ if screening.score.is_some_and(|score| score >= LISTED_SCORE) => Vec::new(),
         Some(Err(_)) => {
             tracing::warn!(screening = %id, "the evidence of a wallet screening cannot be read");
             screened.iter().cloned().collect()
         }
-        // The answer was a vendor's, or there was none. A listed address has the highest score in any case.
-        None if screening.score.is_some_and(|score| score >= LISTED_SCORE) => Vec::new(),
         None => screened.iter().cloned().collect(),
     };
     // Listings have no validity, so the time does not matter.

@@ -31,6 +31,8 @@ pub struct NewWalletAlert<'a> {
     pub subject_ref: &'a [u8],
     /// The address, its listing and the screening, as JSON (sealed).
     pub finding: &'a str,
+    /// Whether the score with the new lists is to be computed.
+    pub awaits_score: bool,
 }
 
 /// An alert.
@@ -112,36 +114,83 @@ pub fn subject_ref(
     conn.keyring().blind(scope, "wallet alert", &subject.to_string())
 }
 
-/// Opens an alert, unless one about the same subject is open or was closed by a reviewer. `false`: there is one.
-pub async fn open_new(tx: &mut Tx, scope: Scope, alert: &NewWalletAlert<'_>) -> Result<Option<Uuid>, Error> {
-    const EARLIER: &str = "select count(*) from wallet_alerts
+/// Whether an alert about a subject is open or was closed by a reviewer.
+pub async fn is_known(conn: &mut Conn, scope: Scope, subject_ref: &[u8]) -> Result<bool, Error> {
+    const SQL: &str = "select count(*) from wallet_alerts
                where merchant_id = $1 and sandbox = $2 and subject_ref = $3 and state in ('open', 'reviewed')";
-    if fetch!(one, tx, scope, (i64,), EARLIER, alert.subject_ref)?.0 > 0 {
+    Ok(fetch!(one, conn, scope, (i64,), SQL, subject_ref)?.0 > 0)
+}
+
+/// Opens an alert. `None`: its subject [is known](is_known).
+pub async fn open_new(tx: &mut Tx, scope: Scope, alert: &NewWalletAlert<'_>) -> Result<Option<Uuid>, Error> {
+    if is_known(tx, scope, alert.subject_ref).await? {
         return Ok(None);
     }
     let (id, now) = (Uuid::now_v7(), tx.now());
+    let score_due = alert.awaits_score.then_some(now);
     let key = merchants::key(tx, scope.merchant_id).await?;
     let finding = key.seal(&context(scope, FINDING, &id), alert.finding.as_bytes());
     execute!(
         tx,
         scope,
         "insert into wallet_alerts
-             (merchant_id, sandbox, id, screening_id, subject_ref, finding_sealed, state, opened_at, changed_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $8)",
+             (merchant_id, sandbox, id, screening_id, subject_ref, finding_sealed, state, opened_at, changed_at,
+              score_due)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)",
         id,
         alert.screening_id,
         alert.subject_ref,
         &finding,
         WalletAlertState::Open.as_str(),
-        now
+        now,
+        score_due
     )?;
     Ok(Some(id))
+}
+
+/// Open alerts whose score is to be computed now, in all accounts, at most `limit`.
+pub async fn awaiting_score(conn: &mut Conn, limit: i64) -> Result<Vec<(Scope, Uuid)>, Error> {
+    let now = conn.now();
+    let rows = fetch!(
+        all,
+        conn,
+        across_accounts("every node computes scores of new wallet alerts"),
+        (Uuid, bool, Uuid),
+        "select merchant_id, sandbox, id from wallet_alerts where score_due <= $1 order by score_due limit $2",
+        now,
+        limit
+    )?;
+    let scoped = |(merchant_id, sandbox, id)| (Scope { merchant_id, sandbox }, id);
+    Ok(rows.into_iter().map(scoped).collect())
+}
+
+/// Takes an alert whose score is to be computed, for `lease_ms`. `false`: another worker computes it, or it is done.
+pub async fn take_score(tx: &mut Tx, scope: Scope, id: Uuid, lease_ms: i64) -> Result<bool, Error> {
+    let now = tx.now();
+    const SQL: &str = "update wallet_alerts set score_due = $4
+               where merchant_id = $1 and sandbox = $2 and id = $3 and score_due <= $5";
+    Ok(execute!(tx, scope, SQL, id, now + lease_ms, now)? == 1)
+}
+
+/// Ends the computation of an open alert's score: with the finding that states it, or with `None` if there is none.
+pub async fn record_score(tx: &mut Tx, scope: Scope, id: Uuid, finding: Option<&str>) -> Result<(), Error> {
+    let sealed = match finding {
+        Some(text) => {
+            let key = merchants::key(tx, scope.merchant_id).await?;
+            Some(key.seal(&context(scope, FINDING, &id), text.as_bytes()))
+        }
+        None => None,
+    };
+    const SQL: &str = "update wallet_alerts
+               set finding_sealed = coalesce($4, finding_sealed), score_due = null
+               where merchant_id = $1 and sandbox = $2 and id = $3 and score_due is not null";
+    execute!(tx, scope, SQL, id, sealed).map(|_| ())
 }
 
 /// Closes an open alert because no list names its address any more. `false` if it is no longer open.
 pub async fn close_delisted(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
-    const SQL: &str = "update wallet_alerts set state = 'delisted', changed_at = $4
+    const SQL: &str = "update wallet_alerts set state = 'delisted', changed_at = $4, score_due = null
                where merchant_id = $1 and sandbox = $2 and id = $3 and state = 'open'";
     Ok(execute!(tx, scope, SQL, id, now)? == 1)
 }
@@ -157,7 +206,7 @@ pub async fn close_reviewed(
     let sealed = key.seal(&context(scope, REASON, &id), reason.as_bytes());
     let now = tx.now();
     const SQL: &str = "update wallet_alerts
-               set state = 'reviewed', changed_at = $4, closed_by = $5, reason_sealed = $6
+               set state = 'reviewed', changed_at = $4, closed_by = $5, reason_sealed = $6, score_due = null
                where merchant_id = $1 and sandbox = $2 and id = $3 and state = 'open'";
     Ok(execute!(tx, scope, SQL, id, now, actor, &sealed)? == 1)
 }
@@ -202,6 +251,20 @@ pub async fn list(
         None => fetch!(all, conn, scope, Row, ANY, before, limit)?,
     };
     open_all(conn, scope, rows).await
+}
+
+/// The ids of open alerts, newest first, at most `limit`; older than one of them, or from the newest on.
+pub async fn list_open_ids(
+    conn: &mut Conn,
+    scope: Scope,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<Uuid>, Error> {
+    const SQL: &str = "select id from wallet_alerts
+               where merchant_id = $1 and sandbox = $2 and state = 'open' and id < $3 order by id desc limit $4";
+    let before = before.unwrap_or(Uuid::max());
+    let rows = fetch!(all, conn, scope, (Uuid,), SQL, before, limit)?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
 /// How many alerts are open.

@@ -9,6 +9,8 @@ use uuid::Uuid;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
+const STATE: &str = "state of wallet screenings";
+
 /// How far the comparison is in an account and mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalletRescreening {
@@ -16,12 +18,14 @@ pub struct WalletRescreening {
     pub done: Option<String>,
     /// The same of the run in progress.
     pub target: Option<String>,
-    /// The version of the listed wallets in the last run that ended. `None`: unknown.
-    pub wallets: Option<String>,
+    /// Whether another run must compare all screenings again.
+    pub must_repeat: bool,
     /// The run continues with the screenings before this one.
     pub before: Uuid,
-    /// When the run in progress, or the last one, began (ms).
-    pub started_at: Option<i64>,
+    /// How many alerts the run, or the last one, opened.
+    pub alerts: i64,
+    /// When the last run ended (ms).
+    pub finished_at: Option<i64>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -30,9 +34,10 @@ struct Row {
     sandbox: bool,
     done: Option<String>,
     target: Option<String>,
-    wallets: Option<String>,
+    must_repeat: bool,
     before_screening: Uuid,
-    started_at: Option<i64>,
+    alerts: i64,
+    finished_at: Option<i64>,
 }
 
 impl From<Row> for WalletRescreening {
@@ -40,9 +45,10 @@ impl From<Row> for WalletRescreening {
         WalletRescreening {
             done: row.done,
             target: row.target,
-            wallets: row.wallets,
+            must_repeat: row.must_repeat,
             before: row.before_screening,
-            started_at: row.started_at,
+            alerts: row.alerts,
+            finished_at: row.finished_at,
         }
     }
 }
@@ -50,7 +56,7 @@ impl From<Row> for WalletRescreening {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "select merchant_id, sandbox, done, target, wallets, before_screening, started_at
+            "select merchant_id, sandbox, done, target, must_repeat, before_screening, alerts, finished_at
              from wallet_rescreenings ",
             $rest
         )
@@ -82,8 +88,35 @@ pub async fn get(conn: &mut Conn, scope: Scope) -> Result<Option<WalletRescreeni
     Ok(fetch!(optional, conn, scope, Row, SQL)?.map(Row::into))
 }
 
+async fn insert_missing(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
+    let newest = Uuid::max();
+    execute!(
+        tx,
+        scope,
+        "insert into wallet_rescreenings
+             (merchant_id, sandbox, must_repeat, before_screening, screenings, alerts, leased_until)
+         values ($1, $2, false, $3, 0, 0, 0) on conflict (merchant_id, sandbox) do nothing",
+        newest
+    )
+    .map(|_| ())
+}
+
+/// An account's state, which stays as it is until the transaction ends: no run begins, advances or ends. The
+/// transactions of other screenings do not wait.
+pub async fn lock_for_screening(tx: &mut Tx, scope: Scope) -> Result<WalletRescreening, Error> {
+    // A transaction that writes to SQLite has locked the whole database.
+    const SHARED: &str = select!("where merchant_id = $1 and sandbox = $2 for share");
+    insert_missing(tx, scope).await?;
+    let state = match tx.is_postgres() {
+        true => fetch!(optional, tx, scope, Row, SHARED)?.map(Row::into),
+        false => get(tx, scope).await?,
+    };
+    state.ok_or(Error::Missing(STATE))
+}
+
 /// Begins a run, or continues the one that another worker left, for `lease_ms`. `None`: another worker has it. A run
-/// with another target begins at the newest screening again, and the wallets of the abandoned one count as unknown.
+/// with another target begins at the newest screening again, and so does one that must be repeated. What was compared
+/// before is then unknown, because the abandoned run may have opened and closed alerts.
 pub async fn begin(
     tx: &mut Tx,
     scope: Scope,
@@ -92,30 +125,24 @@ pub async fn begin(
     lease_ms: i64,
 ) -> Result<Option<WalletRescreening>, Error> {
     let (now, newest) = (tx.now(), Uuid::max());
-    execute!(
-        tx,
-        scope,
-        "insert into wallet_rescreenings
-             (merchant_id, sandbox, before_screening, screenings, alerts, leased_until)
-         values ($1, $2, $3, 0, 0, 0) on conflict (merchant_id, sandbox) do nothing",
-        newest
-    )?;
+    insert_missing(tx, scope).await?;
     const LEASE: &str = "update wallet_rescreenings set lease = $3, leased_until = $4
                where merchant_id = $1 and sandbox = $2 and leased_until <= $5";
     if execute!(tx, scope, LEASE, lease, now + lease_ms, now)? == 0 {
         return Ok(None);
     }
-    let state = get(tx, scope)
-        .await?
-        .ok_or(Error::Missing("state of wallet screenings"))?;
-    if state.target.as_deref() == Some(target) {
+    let state = get(tx, scope).await?.ok_or(Error::Missing(STATE))?;
+    if state.target.as_deref() == Some(target) && !state.must_repeat {
         return Ok(Some(state));
     }
-    let wallets = state.wallets.filter(|_| state.target.is_none());
+    let done = state
+        .done
+        .filter(|_| state.target.is_none() && !state.must_repeat);
     const BEGIN: &str = "update wallet_rescreenings
-               set target = $3, wallets = $4, before_screening = $5, started_at = $6, screenings = 0, alerts = 0
+               set done = $3, target = $4, must_repeat = false, before_screening = $5, started_at = $6,
+                   screenings = 0, alerts = 0
                where merchant_id = $1 and sandbox = $2";
-    execute!(tx, scope, BEGIN, target, wallets, newest, now)?;
+    execute!(tx, scope, BEGIN, done, target, newest, now)?;
     get(tx, scope).await
 }
 
@@ -159,13 +186,13 @@ pub async fn extend(tx: &mut Tx, scope: Scope, lease: Uuid, lease_ms: i64) -> Re
     Ok(execute!(tx, scope, SQL, lease, until)? == 1)
 }
 
-/// Ends a run that compared all screenings with this version of the listed wallets. `false`: another worker has it.
-pub async fn finish(tx: &mut Tx, scope: Scope, lease: Uuid, wallets: &str) -> Result<bool, Error> {
+/// Ends a run that compared all screenings. `false`: another worker has it.
+pub async fn finish(tx: &mut Tx, scope: Scope, lease: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update wallet_rescreenings
-               set done = target, target = null, wallets = $4, finished_at = $5, lease = null, leased_until = 0
+               set done = target, target = null, finished_at = $4, lease = null, leased_until = 0
                where merchant_id = $1 and sandbox = $2 and lease = $3 and target is not null";
-    Ok(execute!(tx, scope, SQL, lease, wallets, now)? == 1)
+    Ok(execute!(tx, scope, SQL, lease, now)? == 1)
 }
 
 /// Gives a run up, so that any worker continues it at once.
@@ -175,10 +202,9 @@ pub async fn release(tx: &mut Tx, scope: Scope, lease: Uuid) -> Result<(), Error
     execute!(tx, scope, SQL, lease).map(|_| ())
 }
 
-/// Forgets that anything was compared, and ends a run in progress: the next run compares all screenings.
-pub async fn forget(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
-    const SQL: &str = "update wallet_rescreenings
-               set done = null, target = null, wallets = null, lease = null, leased_until = 0
-               where merchant_id = $1 and sandbox = $2";
+/// Makes another run compare all screenings. A run in progress ends before it.
+pub async fn request_repetition(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
+    const SQL: &str =
+        "update wallet_rescreenings set must_repeat = true where merchant_id = $1 and sandbox = $2";
     execute!(tx, scope, SQL).map(|_| ())
 }

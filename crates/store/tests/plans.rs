@@ -242,6 +242,14 @@ async fn ask_about_wallet_alerts(conn: &mut Conn, pool: &SqlitePool, scope: Scop
         wallet_alerts::list(conn, scope, state, None, 50).await.unwrap();
         check(conn, pool, "a page of wallet alerts", &[index], false).await;
     }
+    wallet_alerts::awaiting_score(conn, 50).await.unwrap();
+    let due = ["wallet_alerts_by_score_due"];
+    check(conn, pool, "wallet alerts without a score", &due, false).await;
+    wallet_alerts::list_open_ids(conn, scope, None, 200)
+        .await
+        .unwrap();
+    let open = ["wallet_alerts_by_state"];
+    check(conn, pool, "ids of open wallet alerts", &open, false).await;
     wallet_alerts::count_open(conn, scope).await.unwrap();
     check(
         conn,

@@ -16,10 +16,15 @@ const LABELLED: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 
 /// Imports a list of these wallets, and waits until every account's screenings were compared with it.
 async fn import(server: &Server, date: &str, wallets: &[&str]) {
-    let file = server.dir.path().join("invented.ftm.json");
     // No run begins for a list whose content is as before, so each list has another name.
-    let person = json!({"id": "p", "schema": "Person", "last_seen": date, "properties":
-        {"name": [format!("Zebulon Quartermain {date}")]}});
+    import_list(server, date, &format!("Zebulon Quartermain {date}"), wallets);
+    compared(server).await;
+}
+
+/// Imports a list of a person and these wallets.
+fn import_list(server: &Server, date: &str, name: &str, wallets: &[&str]) {
+    let file = server.dir.path().join("invented.ftm.json");
+    let person = json!({"id": "p", "schema": "Person", "last_seen": date, "properties": {"name": [name]}});
     let wallet = |address: &&str| {
         json!({"id": format!("w-{address}"), "schema": "CryptoWallet", "caption": "Invented Wallet", "last_seen": date,
             "properties": {"publicKey": [address], "topics": ["sanction"]}})
@@ -28,7 +33,6 @@ async fn import(server: &Server, date: &str, wallets: &[&str]) {
     let lines: Vec<String> = wallets.iter().map(wallet).chain([person.to_string()]).collect();
     std::fs::write(&file, lines.join("\n")).unwrap();
     server.bonafide(&["lists", "import", "--max-shrink", "100", file.to_str().unwrap()]);
-    compared(server).await;
 }
 
 async fn compared(server: &Server) {
@@ -189,8 +193,6 @@ on_both!(an_address_that_is_listed_later_raises_one_alert, |backend| {
     assert_eq!((server.count(ALL).await, server.count(OPEN).await), (3, 1));
     let told = "select count(*) from audit where action like 'wallet_alert.%'";
     assert_eq!(server.count(told).await, 5);
-    // An account that switched it off opens none.
-    server.bonafide(&["merchant", "set", &merchant.id, "walletAlertDays=0"]);
     assert!(
         !server
             .try_bonafide(&["merchant", "set", &merchant.id, "walletAlertDays=366"])
@@ -198,3 +200,38 @@ on_both!(an_address_that_is_listed_later_raises_one_alert, |backend| {
             .success()
     );
 });
+
+on_both!(
+    a_screening_under_lists_of_the_meantime_is_compared_with_those_before,
+    |backend| {
+        let server = Server::start(backend, &[]).await;
+        let merchant = server.merchant(true);
+        let (name, other) = ("Zebulon Quartermain", "12c6DSiU4Rq3P4ZxziKxzrL5LmMBrzjrJX");
+        import_list(&server, "2026-01-01", name, &[UNKNOWN]);
+        compared(&server).await;
+        // No run compares the account while it is switched off, so the last one stays the one with the first list.
+        server.bonafide(&["merchant", "set", &merchant.id, "walletAlertDays=0"]);
+        server.merchant(true);
+        let others = async || {
+            const ENDED: &str = "select count(*) from wallet_rescreenings
+                where target is null and finished_at >= (select changed_at from list_sets)";
+            eventually(async || match server.count(ENDED).await {
+                2 => Ok(()),
+                ended => Err(format!("{ended} runs have ended")),
+            })
+            .await;
+        };
+        import_list(&server, "2026-01-02", name, &[other]);
+        others().await;
+        assert_eq!(screen(&server, &merchant.sandbox, UNKNOWN).await.0, 404);
+        import_list(&server, "2026-01-03", name, &[UNKNOWN]);
+        others().await;
+        assert_eq!(server.count(ALL).await, 0, "it is switched off");
+        server.bonafide(&["merchant", "set", &merchant.id, "walletAlertDays=30"]);
+        eventually(async || match server.count(OPEN).await {
+            1 => Ok(()),
+            open => Err(format!("{open} alerts are open")),
+        })
+        .await;
+    }
+);

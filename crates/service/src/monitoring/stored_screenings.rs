@@ -104,26 +104,34 @@ impl Evidence {
             return stored.clone();
         }
         let labels = || self.labels.iter().flatten();
-        let listed: HashSet<&str> = labels()
-            .filter(|one| one.label.is_sanctions_listing())
-            .map(|one| one.address.as_str())
-            .collect();
         let elements = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
         let exposed = elements(&self.exposures["entity"]);
+        let address = |step: &Value| step["address"].as_str().map(str::to_owned);
+        let canonical = |text: String| {
+            Address::parse(currency, &text)
+                .ok()
+                .map(|parsed| parsed.canonical)
+        };
+        // Labels are stored since a later version than paths, and not all of them are. A path ends at its party.
+        let sanctioned = exposed.iter().filter(|entity| entity["category"] == "sanctions");
+        let listed: HashSet<String> = sanctioned
+            .filter_map(|entity| elements(&entity["path"]).last().and_then(address))
+            .filter_map(canonical)
+            .chain(
+                labels()
+                    .filter(|one| one.label.is_sanctions_listing())
+                    .map(|one| one.address.clone()),
+            )
+            .collect();
         let steps = exposed.iter().flat_map(|entity| elements(&entity["path"]));
-        let texts: BTreeSet<String> = steps
-            .filter_map(|step| step["address"].as_str().map(str::to_owned))
+        let found: BTreeSet<String> = steps
+            .filter_map(|step| address(&step))
             .chain(self.picture.nodes.iter().map(|node| node.name.clone()))
             .chain(labels().map(|one| one.address.clone()))
+            .filter_map(canonical)
+            .filter(|address| !listed.contains(address))
             .collect();
-        let mut found: Vec<String> = texts
-            .iter()
-            .filter_map(|text| Address::parse(currency, text).ok())
-            .map(|address| address.canonical)
-            .filter(|address| !listed.contains(address.as_str()))
-            .collect();
-        found.dedup();
-        found
+        found.into_iter().collect()
     }
 
     /// The source of the chain's history, such as `graph`; `labels` if no history was queried.
@@ -298,6 +306,8 @@ pub fn assess(screening: &Screening, exposures: &Value) -> RiskAssessment {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -318,5 +328,29 @@ mod tests {
             forms(" 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa ", Some(Currency::Btc)).len(),
             1
         );
+    }
+
+    #[test]
+    fn evidence_of_an_earlier_version_names_no_party_that_was_sanctioned_then() {
+        let [own, party, sanctioned, between] = [
+            "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
+            "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+            "12c6DSiU4Rq3P4ZxziKxzrL5LmMBrzjrJX",
+            "1HLoD9E4SDFFPDiYfNYnkBLQ85Y51J3Zb1",
+        ];
+        let node = |name: &str| json!({"name": name, "category": null, "column": 0, "severity": 0, "percentage": 1.0});
+        let step = |address: &str| json!({"transaction": "t", "address": address});
+        let evidence: Evidence = serde_json::from_value(json!({
+            "at": 0, "score": 70.0,
+            "exposures": {"entity": [
+                {"category": "sanctions", "path": [step(between), step(sanctioned)]},
+                {"category": "exchange", "path": [step(party)]},
+            ]},
+            "picture": {"nodes": [node(own), node("others"), node(sanctioned)], "links": []},
+        }))
+        .unwrap();
+        let mut expected = vec![own, party, between];
+        expected.sort_unstable();
+        assert_eq!(evidence.unlisted(Currency::Btc), expected);
     }
 }

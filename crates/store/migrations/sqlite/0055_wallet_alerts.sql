@@ -6,12 +6,12 @@
 create table wallet_rescreenings (
     merchant_id blob not null references merchants (id),
     sandbox integer not null,
-    -- With what all screenings were last compared: the lists and the days, as JSON. Null: unknown.
+    -- With what all screenings were last compared: the lists, their wallets and the days, as JSON. Null: unknown.
     done text,
     -- The same of the run in progress.
     target text,
-    -- The version of the listed wallets in the last run that ended. Null: unknown.
-    wallets text,
+    -- Whether a screening was stored that used other wallets, so that another run compares all screenings again.
+    must_repeat integer not null,
     -- The run continues with the screenings before this one, from the newest to the oldest.
     before_screening blob not null,
     started_at integer,
@@ -44,9 +44,12 @@ create table wallet_alerts (
     closed_by text,
     -- Under the account's key.
     reason_sealed blob,
+    -- From when on (ms) a worker computes the score with the new lists. Null: none is to be computed.
+    score_due integer,
     primary key (merchant_id, sandbox, id),
     foreign key (merchant_id, sandbox, screening_id) references screenings (merchant_id, sandbox, id) on delete cascade
 ) strict;
 create index wallet_alerts_by_state on wallet_alerts (merchant_id, sandbox, state, id);
 create index wallet_alerts_by_subject on wallet_alerts (merchant_id, sandbox, subject_ref);
 create index wallet_alerts_by_screening on wallet_alerts (merchant_id, sandbox, screening_id);
+create index wallet_alerts_by_score_due on wallet_alerts (score_due) where score_due is not null;

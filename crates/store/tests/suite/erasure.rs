@@ -43,6 +43,7 @@ pub(crate) async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
             screening_id: screening.id,
             subject_ref: label.as_bytes(),
             finding: "{}",
+            awaits_score: true,
         };
         let alert = wallet_alerts::open_new(tx, scope, &new).await?.unwrap();
         assert_eq!(wallet_alerts::open_new(tx, scope, &new).await?, None);

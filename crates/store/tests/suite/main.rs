@@ -31,6 +31,7 @@ mod staff;
 mod statuses;
 mod traffic;
 mod verification;
+mod wallet_rescreening;
 
 /// Creates a `#[tokio::test]` per database for each named test.
 macro_rules! on_every_database {
@@ -102,6 +103,8 @@ on_every_database! {
     rescreening: a_run_belongs_to_one_worker_and_is_continued,
         what_a_run_may_have_got_wrong_is_looked_at_again, alerts_wait_and_close_and_go_with_their_attempt,
         names_are_read_of_approved_people_alone;
+    wallet_rescreening: a_run_over_wallets_belongs_to_one_worker_and_is_continued,
+        what_a_run_over_wallets_may_have_missed_is_compared_again, a_wallet_alerts_score_is_computed_by_one_worker;
     schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
         what_cannot_be_serialised_runs_again;
     processes: two_processes_make_one_person, a_killed_process_leaves_nobody_half_registered;

@@ -3,6 +3,7 @@
 
 mod evm;
 mod following;
+mod listed_later;
 mod replay;
 mod staleness;
 
