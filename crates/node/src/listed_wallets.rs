@@ -1,10 +1,73 @@
 //! The wallets of sanctioned subjects in the lists, as labels. It decides nothing about an address.
 
+use std::sync::Arc;
+
 use chain::currency::Currency;
-use chain::labels::{Label, LabelIndex, Labels as _, sanctions_labels};
+use chain::labels::{Label, LabelIndex, LabelRow, sanctions_labels};
 use sanctions::{IndexDamaged, Screener};
 
-use super::lists::Wallets;
+use crate::config::DataConfig;
+
+/// The listed wallets that count for one account.
+pub struct Wallets {
+    /// Labels whose source is the list's name, of all lists.
+    pub index: Arc<LabelIndex>,
+    /// The names of the lists that count.
+    pub lists: Vec<String>,
+    /// The lists that count, with their versions.
+    pub versions: String,
+    /// The listed wallets of earlier days, for a query about such a day.
+    pub past: Option<PastWallets>,
+}
+
+/// The wallets that were recorded at each import of a list.
+pub struct PastWallets {
+    pub(crate) index: LabelIndex,
+    /// The lists whose wallets were recorded.
+    pub(crate) lists: Vec<String>,
+}
+
+impl PastWallets {
+    /// Reads the recorded wallets.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn open(data: &DataConfig) -> anyhow::Result<PastWallets> {
+        let history = data.wallet_history()?;
+        Ok(PastWallets {
+            index: history.load()?,
+            lists: history.status()?.into_iter().map(|set| set.set).collect(),
+        })
+    }
+
+    /// Records which wallets the lists in use name from a time (ms) on. The wallets of a list's first record
+    /// also count for all time before it.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn remember(data: &DataConfig, now: i64) -> anyhow::Result<()> {
+        let (store, history) = (data.list_store()?, data.wallet_history()?);
+        let lists: Vec<String> = store.status()?.into_iter().map(|list| list.list).collect();
+        for gone in history.status()?.iter().filter(|set| !lists.contains(&set.set)) {
+            history.replace(&gone.set, Vec::new(), now, None)?;
+        }
+        // Wallets of lists that cannot be used are not recorded.
+        let Ok(screener) = store.load() else { return Ok(()) };
+        let rows: Vec<LabelRow> = wallet_rows(&screener)?
+            .into_iter()
+            .map(|(currency, address, label)| LabelRow {
+                currency,
+                address,
+                label,
+            })
+            .collect();
+        for list in &lists {
+            let of_list = rows.iter().filter(|row| row.label.source == *list).cloned();
+            history.replace(list, of_list.collect(), now, None)?;
+        }
+        Ok(())
+    }
+}
 
 /// The labels of every listed wallet, one for each list that contains it.
 pub(crate) fn wallet_labels(screener: &Screener) -> Result<LabelIndex, IndexDamaged> {
@@ -21,11 +84,4 @@ pub(crate) fn wallet_rows(screener: &Screener) -> Result<Vec<(Currency, String, 
             .collect::<Vec<_>>()
     });
     Ok(labels.collect())
-}
-
-impl Wallets {
-    /// The version of the listed wallets with the names of the lists that count. The same wallets have the same version.
-    pub fn content_version(&self) -> String {
-        format!("{} {}", self.index.version(), self.lists.join(" "))
-    }
 }

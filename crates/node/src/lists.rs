@@ -8,8 +8,7 @@
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use chain::currency::Currency;
-use chain::labels::{Label, LabelIndex, LabelRow, Labels as _};
+use chain::labels::LabelIndex;
 use sanctions::freshness::ListDates;
 use sanctions::store::{Fingerprint, LoadExactlyError};
 use sanctions::{ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list};
@@ -17,7 +16,8 @@ use store::Db;
 use store::list_sets::{self, ListSet};
 use store::rescreenings::ListDigests;
 
-use super::listed_wallets::{wallet_labels, wallet_rows};
+use super::listed_wallets::wallet_labels;
+pub use super::listed_wallets::{PastWallets, Wallets};
 use super::settings::MerchantSettings;
 use crate::config::DataConfig;
 
@@ -117,80 +117,6 @@ struct LoadedLists {
     set: Option<ListSet>,
     /// The dates of each list.
     dates: Vec<ListDates>,
-}
-
-/// The listed wallets that count for one account.
-pub struct Wallets {
-    /// Labels whose source is the list's name, of all lists.
-    pub index: Arc<LabelIndex>,
-    /// The names of the lists that count.
-    pub lists: Vec<String>,
-    /// The lists that count, with their versions.
-    pub versions: String,
-    /// The listed wallets of earlier days, for a query about such a day.
-    pub past: Option<PastWallets>,
-}
-
-impl Wallets {
-    /// The labels that the lists that count give an address at a time. Without a past, their current labels.
-    pub fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
-        let mut found = self.index.labels(chain, address, at);
-        if let Some(past) = &self.past {
-            found.retain(|label| !past.lists.contains(&label.source));
-            found.extend(past.index.labels(chain, address, at));
-        }
-        found.retain(|label| self.lists.contains(&label.source));
-        found
-    }
-}
-
-/// The wallets that were recorded at each import of a list.
-pub struct PastWallets {
-    index: LabelIndex,
-    /// The lists whose wallets were recorded.
-    lists: Vec<String>,
-}
-
-impl PastWallets {
-    /// Reads the recorded wallets.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
-    pub fn open(data: &DataConfig) -> anyhow::Result<PastWallets> {
-        let history = data.wallet_history()?;
-        Ok(PastWallets {
-            index: history.load()?,
-            lists: history.status()?.into_iter().map(|set| set.set).collect(),
-        })
-    }
-
-    /// Records which wallets the lists in use name from a time (ms) on. The wallets of a list's first record
-    /// also count for all time before it.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
-    pub fn remember(data: &DataConfig, now: i64) -> anyhow::Result<()> {
-        let (store, history) = (data.list_store()?, data.wallet_history()?);
-        let lists: Vec<String> = store.status()?.into_iter().map(|list| list.list).collect();
-        for gone in history.status()?.iter().filter(|set| !lists.contains(&set.set)) {
-            history.replace(&gone.set, Vec::new(), now, None)?;
-        }
-        // Wallets of lists that cannot be used are not recorded.
-        let Ok(screener) = store.load() else { return Ok(()) };
-        let rows: Vec<LabelRow> = wallet_rows(&screener)?
-            .into_iter()
-            .map(|(currency, address, label)| LabelRow {
-                currency,
-                address,
-                label,
-            })
-            .collect();
-        for list in &lists {
-            let of_list = rows.iter().filter(|row| row.label.source == *list).cloned();
-            history.replace(list, of_list.collect(), now, None)?;
-        }
-        Ok(())
-    }
 }
 
 impl Lists {

@@ -71,6 +71,7 @@ pub mod subject_access;
 pub mod suppressions;
 pub mod verify;
 pub mod wallet_alerts;
+mod wallet_comparison;
 pub mod wallet_rescreening;
 mod watched;
 pub mod webhooks;

@@ -29,7 +29,7 @@ pub use self::replay_error::ReplayError;
 pub use self::stored_screenings::{AddressLabel, Evidence, assess, page};
 pub use self::stored_screenings::{Page, ScreeningFilter, find, list, picture};
 use super::labels::{self, AccountLabels, LabelsUnavailable};
-use super::{App, Shared, wallet_rescreening};
+use super::{App, Shared, wallet_comparison};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
 use crate::problem::{Kind, Problem};
@@ -112,7 +112,7 @@ async fn screen_and_record(
                 monitoring::insert(tx, caller.scope, &new).await?;
                 let describes = ResponseSubject::Label(&query.label);
                 claim.complete(tx, &answer, describes).await?;
-                wallet_rescreening::notice_screening(tx, caller.scope, wallets.as_deref()).await
+                wallet_comparison::notice_screening(tx, caller.scope, wallets.as_deref()).await
             })?;
             Ok(answer)
         }
@@ -123,7 +123,7 @@ async fn screen_and_record(
             };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
                 monitoring::insert(tx, caller.scope, &new).await?;
-                wallet_rescreening::notice_screening(tx, caller.scope, wallets.as_deref()).await
+                wallet_comparison::notice_screening(tx, caller.scope, wallets.as_deref()).await
             })?;
             Err(none)
         }

@@ -17,10 +17,8 @@ use chain::currency::Currency;
 use chain::later_listing::{LISTED_SCORE, LaterListing, ListedRole, later_listings};
 use node::background::Job;
 use node::lists::{MerchantLists, Wallets};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::monitoring::{self, ComparedScreening};
-use store::rescreenings::ListDigests;
 use store::wallet_alerts::{self, NewWalletAlert};
 use store::wallet_rescreenings::{self, Step, WalletRescreening};
 use store::{Scope, Tx};
@@ -31,6 +29,7 @@ use super::merchants::{self, MerchantSettings};
 use super::monitoring::Evidence;
 use super::rescreening::current::is_current;
 use super::wallet_alerts::WalletFinding;
+use super::wallet_comparison::Comparison;
 use super::{Shared, cpu};
 use crate::problem::Problem;
 
@@ -48,48 +47,6 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 fn lease_ms() -> i64 {
     i64::try_from(LEASE.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// With what an account's screenings are compared.
-#[derive(Serialize, Deserialize, PartialEq, Eq)]
-struct Comparison {
-    /// The screenings of how many days count.
-    days: u32,
-    lists: ListDigests,
-    /// The version of the listed wallets that count.
-    wallets: String,
-}
-
-impl Comparison {
-    /// Reads a stored comparison; `None` if this version cannot.
-    fn read(text: &str) -> Option<Comparison> {
-        serde_json::from_str(text).ok()
-    }
-
-    /// Whether both find the same. Most changes of a list concern no wallet.
-    fn finds_the_same(&self, other: &Comparison) -> bool {
-        (self.days, &self.wallets) == (other.days, &other.wallets)
-    }
-}
-
-/// Makes the account's screenings be compared again if a screening used other wallets than the run in progress, or than
-/// the last run if none is in progress: such a run may pass the screening before it is stored. Call it last in the
-/// transaction that stores the screening, with the version of the wallets that the screening used; `None`: no list.
-pub(crate) async fn notice_screening(
-    tx: &mut Tx,
-    scope: Scope,
-    wallets: Option<&str>,
-) -> Result<(), Problem> {
-    let Some(wallets) = wallets else { return Ok(()) };
-    let state = wallet_rescreenings::lock_for_screening(tx, scope).await?;
-    // If nothing was compared yet, the next run compares every screening.
-    let Some(text) = state.target.or(state.done) else {
-        return Ok(());
-    };
-    if Comparison::read(&text).is_none_or(|comparison| comparison.wallets != wallets) {
-        wallet_rescreenings::request_repetition(tx, scope).await?;
-    }
-    Ok(())
 }
 
 /// Compares screenings for as long as the server runs.
