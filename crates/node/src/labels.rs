@@ -179,24 +179,6 @@ impl AccountLabels {
     }
 }
 
-impl Wallets {
-    /// The labels that the lists that count give an address at a time. Without a past, their current labels.
-    pub fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
-        let mut found = self.index.labels(chain, address, at);
-        if let Some(past) = &self.past {
-            found.retain(|label| !past.lists.contains(&label.source));
-            found.extend(past.index.labels(chain, address, at));
-        }
-        found.retain(|label| self.lists.contains(&label.source));
-        found
-    }
-
-    /// The version of the listed wallets with the names of the lists that count. The same wallets have the same version.
-    pub fn content_version(&self) -> String {
-        format!("{} {}", self.index.version(), self.lists.join(" "))
-    }
-}
-
 impl AccountLabels {
     /// The version of the listed wallets that count ([`Wallets::content_version`]).
     pub fn listed_wallets_version(&self) -> String {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chain::currency::Currency;
-use chain::labels::{Label, LabelIndex, LabelRow, sanctions_labels};
+use chain::labels::{Label, LabelIndex, LabelRow, Labels as _, sanctions_labels};
 use sanctions::{IndexDamaged, Screener};
 
 use crate::config::DataConfig;
@@ -20,11 +20,29 @@ pub struct Wallets {
     pub past: Option<PastWallets>,
 }
 
+impl Wallets {
+    /// The labels that the lists that count give an address at a time. Without a past, their current labels.
+    pub fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
+        let mut found = self.index.labels(chain, address, at);
+        if let Some(past) = &self.past {
+            found.retain(|label| !past.lists.contains(&label.source));
+            found.extend(past.index.labels(chain, address, at));
+        }
+        found.retain(|label| self.lists.contains(&label.source));
+        found
+    }
+
+    /// The version of the listed wallets with the names of the lists that count. The same wallets have the same version.
+    pub fn content_version(&self) -> String {
+        format!("{} {}", self.index.version(), self.lists.join(" "))
+    }
+}
+
 /// The wallets that were recorded at each import of a list.
 pub struct PastWallets {
-    pub(crate) index: LabelIndex,
+    index: LabelIndex,
     /// The lists whose wallets were recorded.
-    pub(crate) lists: Vec<String>,
+    lists: Vec<String>,
 }
 
 impl PastWallets {

@@ -160,17 +160,20 @@ pub(crate) fn joined_signature(parts: &[TokenRef<'_>]) -> Signature {
         .fold(Signature::default(), |sum, t| sum.plus(&t.signature))
 }
 
-fn joined(parts: &[TokenRef<'_>], one: &TokenRef<'_>) -> Option<f32> {
+/// Whether some words may be written as another one, by the letters and the signature of both.
+pub(crate) fn may_be_joined(parts: (usize, &Signature), one: (usize, &Signature)) -> bool {
+    parts.0.abs_diff(one.0) <= 2 && one.0 >= 4 && parts.1.least_cost(one.1) <= distance::budget(one.0)
+}
+
+/// The similarity of some words and another one that may join them.
+pub(crate) fn joined(parts: &[TokenRef<'_>], one: &TokenRef<'_>) -> Option<f32> {
     let len: usize = parts.iter().map(|t| t.text.len()).sum();
     let words = parts
         .iter()
         .chain([one])
         .all(|t| matches!(t.kind, TokenKind::Word | TokenKind::Particle));
-    if !words || len.abs_diff(one.text.len()) > 2 || one.text.len() < 4 {
-        return None;
-    }
     let signature = joined_signature(parts);
-    if signature.least_cost(&one.signature) > distance::budget(one.text.len()) {
+    if !words || !may_be_joined((len, &signature), (one.text.len(), &one.signature)) {
         return None;
     }
     let text: String = parts.iter().map(|t| t.text).collect();
@@ -212,6 +215,7 @@ fn slips(
     }
 }
 
+/// Whether two words may be one word with a slip of the pen.
 fn is_slip(a: &TokenRef<'_>, b: &TokenRef<'_>) -> bool {
     let words = a.kind == TokenKind::Word && b.kind == TokenKind::Word && a.script == b.script;
     words

@@ -139,6 +139,16 @@ struct Sums {
     candidate_surplus: f32,
 }
 
+/// The weight with which an unmatched token contradicts those of the other name. Particles contradict nothing. "Abdul"
+/// is only a part of a name, but another word in its place contradicts it like any word.
+pub(crate) fn weight_left(kind: TokenKind, is_abdul: bool, weight: f32) -> f32 {
+    match kind {
+        TokenKind::Particle => 0.0,
+        _ if is_abdul => 1.0,
+        _ => weight,
+    }
+}
+
 fn sums(query: &NameRef<'_>, candidate: &NameRef<'_>, pairs: &[Pair]) -> Sums {
     let (q, c) = (&query.tokens, &candidate.tokens);
     let mut s = Sums {
@@ -171,7 +181,6 @@ fn sums(query: &NameRef<'_>, candidate: &NameRef<'_>, pairs: &[Pair]) -> Sums {
         free.q[qs].fill(false);
         free.c[cs].fill(false);
     }
-    // Particles contradict nothing, so they add to the surplus only.
     // Without its known family name, a name identifies little.
     let left = |tokens: &[TokenRef<'_>], free: &[bool]| {
         let is_family = |t: &TokenRef<'_>| t.role == NamePart::Family && t.kind == TokenKind::Word;
@@ -189,11 +198,16 @@ fn sums(query: &NameRef<'_>, candidate: &NameRef<'_>, pairs: &[Pair]) -> Sums {
             }
         };
         let open = tokens.iter().zip(free).filter(|(_, f)| **f).map(|(t, _)| t);
-        open.fold((0.0, 0.0), |(left, surplus), t| match t.kind {
-            TokenKind::Particle => (left, surplus + t.surplus),
-            // "Abdul" is only a part of a name, but another word in its place contradicts it like any word.
-            _ if t.text == "abd" => (left + 1.0, surplus + t.surplus),
-            _ => (left + t.weight, surplus + t.surplus * factor(t)),
+        open.fold((0.0, 0.0), |(left, surplus), t| {
+            let surplus_factor = match t.kind {
+                TokenKind::Particle => 1.0,
+                _ if t.text == "abd" => 1.0,
+                _ => factor(t),
+            };
+            (
+                left + weight_left(t.kind, t.text == "abd", t.weight),
+                surplus + t.surplus * surplus_factor,
+            )
         })
     };
     (s.query_left, s.query_surplus) = left(q, &free.q);
@@ -266,11 +280,16 @@ fn raise_costs_of_common_names(
         .filter(is_telling)
         .map(|p| p.similarity)
         .fold(0.0, f32::max);
-    costs.candidate = match most {
-        0.9.. => costs.candidate,
+    costs.candidate = candidate_cost(most);
+}
+
+/// The cost of a part that only the candidate has, by the similarity of the most similar telling words.
+pub(crate) fn candidate_cost(most: f32) -> f32 {
+    match most {
+        0.9.. => PERSON.candidate,
         0.75.. => 0.25,
         _ => 0.5,
-    };
+    }
 }
 
 /// Raises the costs if only one word matches. Such a word must be exact and uncommon to identify a longer

@@ -22,7 +22,7 @@ pub(crate) use self::table::{TableBuilder, values};
 pub(crate) use self::writer::IndexWriter;
 
 /// The version of the layout. It is part of every file's beginning.
-const MAGIC: [u8; 16] = *b"BONAFIDE-INDEX-1";
+const MAGIC: [u8; 16] = *b"BONAFIDE-INDEX-2";
 
 /// The bytes that one checksum covers.
 const BLOCK: usize = 1 << 14;
@@ -38,8 +38,10 @@ pub(crate) enum Section {
     Entities,
     /// What a score needs of an entity beside its names.
     Facts,
-    /// The names' tokens.
+    /// The distinct names' tokens.
     Names,
+    /// The entities of each distinct name.
+    Bearers,
     /// One record for each word.
     Words,
     /// The shape of each word.

@@ -66,24 +66,60 @@ pub struct PairScore {
     pub explanation: Vec<Explanation>,
 }
 
-/// A feature with the values that were compared.
+/// A feature.
 struct Feature {
     name: &'static str,
     score: f32,
+    /// The values that were compared, if they are wanted.
+    values: Option<Box<Values>>,
+}
+
+/// The values of query and candidate that were compared.
+struct Values {
     query: String,
     candidate: String,
     tokens: Vec<TokenMatch>,
 }
 
-impl Feature {
-    fn new(name: &'static str, score: f32, query: impl ToString, candidate: impl ToString) -> Feature {
-        Feature {
-            name,
-            score,
-            query: query.to_string(),
-            candidate: candidate.to_string(),
-            tokens: Vec::new(),
-        }
+/// The features of a pair.
+struct Features {
+    list: Vec<Feature>,
+    /// Whether the values that were compared are wanted.
+    explain: bool,
+}
+
+impl Features {
+    fn new(explain: bool) -> Features {
+        let list = Vec::new();
+        Features { list, explain }
+    }
+
+    /// Adds a feature. `values` gives the query's and the candidate's value, in words.
+    fn add<Q: ToString, C: ToString>(
+        &mut self,
+        name: &'static str,
+        score: f32,
+        values: impl FnOnce() -> (Q, C),
+    ) {
+        self.add_with_tokens(name, score, values, Vec::new);
+    }
+
+    fn add_with_tokens<Q: ToString, C: ToString>(
+        &mut self,
+        name: &'static str,
+        score: f32,
+        values: impl FnOnce() -> (Q, C),
+        tokens: impl FnOnce() -> Vec<TokenMatch>,
+    ) {
+        let values = self.explain.then(|| {
+            let (query, candidate) = values();
+            Box::new(Values {
+                query: query.to_string(),
+                candidate: candidate.to_string(),
+                tokens: tokens(),
+            })
+        });
+        self.list.push(Feature { name, score, values });
     }
 }
 
@@ -116,9 +152,9 @@ pub(crate) fn best_name(query: &[Name], candidate: &[Name]) -> Option<BestName> 
 pub(crate) const MAX_QUALIFIER_GAIN: f32 = 0.1;
 
 /// What a score needs of the listed side.
-pub(crate) struct Listed<'a> {
+pub(crate) struct Listed<'a, 'n> {
     /// The name of the best pair.
-    pub(crate) name: Option<NameRef<'a>>,
+    pub(crate) name: Option<&'a NameRef<'n>>,
     pub(crate) weak_aliases: &'a [String],
     pub(crate) facts: &'a Facts,
 }
@@ -126,77 +162,75 @@ pub(crate) struct Listed<'a> {
 /// Computes a candidate's score. `best` is the best pair of names, if any is similar enough.
 pub(crate) fn score_subjects(
     query: &Subject,
-    candidate: &Listed<'_>,
+    candidate: &Listed<'_, '_>,
     best: Option<&BestName>,
     explain: bool,
 ) -> PairScore {
-    let mut main: Vec<Feature> = Vec::new();
+    let mut main = Features::new(explain);
     let best = best.filter(|b| b.comparison.score > 0.0);
     let pair = best
-        .zip(candidate.name.as_ref())
+        .zip(candidate.name)
         .map(|(best, name)| (query.names[best.query].view(), name, best));
     if let Some((q, c, best)) = &pair {
-        main.push(Feature {
-            tokens: if explain {
-                token_matches(q, c, &best.comparison)
-            } else {
-                Vec::new()
-            },
-            ..Feature::new("name_match", best.comparison.score, words(q), words(c))
-        });
+        main.add_with_tokens(
+            "name_match",
+            best.comparison.score,
+            || (words(q), words(c)),
+            || token_matches(q, c, &best.comparison),
+        );
     }
-    if let Some(alias) = query
-        .names
-        .iter()
-        .map(sorted_words)
-        .find(|n| candidate.weak_aliases.binary_search(n).is_ok())
+    let mut names = query.names.iter();
+    let is_alias = |name: &String| candidate.weak_aliases.binary_search(name).is_ok();
+    if !candidate.weak_aliases.is_empty()
+        && let Some(alias) = names.find_map(|name| Some(sorted_words(name)).filter(is_alias))
     {
-        main.push(Feature::new("weak_alias_match", WEAK_ALIAS, &alias, &alias));
+        main.add("weak_alias_match", WEAK_ALIAS, || (&alias, &alias));
     }
-    let names = main.iter().map(|f| f.score).fold(0.0, f32::max);
+    let names = main.list.iter().map(|f| f.score).fold(0.0, f32::max);
     add_exact_matches(&query.facts, candidate.facts, &mut main);
     let exact = main
+        .list
         .iter()
         .filter(|f| !f.name.starts_with("name") && !f.name.starts_with("weak"));
     let exact = exact.map(|f| f.score).fold(0.0, f32::max);
-    let mut qualifiers = Vec::new();
+    let mut qualifiers = Features::new(explain);
     if names > 0.0 {
         add_qualifiers(&query.facts, candidate.facts, names, &mut qualifiers);
         let common = pair
             .as_ref()
             .is_some_and(|(q, c, _)| q.is_common() && c.is_common());
         if common && !agrees(&query.facts, candidate.facts) {
-            let (q, c) = (&main[0].query, &main[0].candidate);
-            let feature = Feature::new("common_name", COMMON_NAME, q, c);
-            qualifiers.push(feature);
+            let name = main.list.first().and_then(|name| name.values.as_ref());
+            let values = || {
+                name.map_or_else(Default::default, |name| {
+                    (name.query.clone(), name.candidate.clone())
+                })
+            };
+            qualifiers.add("common_name", COMMON_NAME, values);
         }
     }
-    let named = names + qualifiers.iter().map(|f| f.score).sum::<f32>();
+    let named = names + qualifiers.list.iter().map(|f| f.score).sum::<f32>();
     let score = round(exact.max(named).clamp(0.0, 1.0));
-    let features: Vec<Feature> = main.into_iter().chain(qualifiers).collect();
-    PairScore {
+    let matched = score >= DEFAULT_THRESHOLD;
+    let features = main.list.into_iter().chain(qualifiers.list);
+    let mut scored = PairScore {
         score,
-        matched: score >= DEFAULT_THRESHOLD,
-        features: features
-            .iter()
-            .map(|f| (f.name.to_owned(), round(f.score)))
-            .collect(),
-        explanation: if explain {
-            features.into_iter().map(explained).collect()
-        } else {
-            Vec::new()
-        },
+        matched,
+        features: BTreeMap::new(),
+        explanation: Vec::new(),
+    };
+    for Feature { name, score, values } in features.filter(|_| explain) {
+        let score = round(score);
+        scored.features.insert(name.to_owned(), score);
+        scored.explanation.extend(values.map(|values| Explanation {
+            feature: name.to_owned(),
+            score,
+            query: values.query,
+            candidate: values.candidate,
+            tokens: values.tokens,
+        }));
     }
-}
-
-fn explained(feature: Feature) -> Explanation {
-    Explanation {
-        feature: feature.name.to_owned(),
-        score: round(feature.score),
-        query: feature.query,
-        candidate: feature.candidate,
-        tokens: feature.tokens,
-    }
+    scored
 }
 
 /// Rounds to four decimals, which makes scores readable and the same on every machine.
@@ -244,9 +278,9 @@ fn token_matches(query: &NameRef<'_>, candidate: &NameRef<'_>, comparison: &Comp
     out
 }
 
-fn add_exact_matches(query: &Facts, candidate: &Facts, main: &mut Vec<Feature>) {
+fn add_exact_matches(query: &Facts, candidate: &Facts, main: &mut Features) {
     if let Some(wallet) = query.wallets.iter().find(|w| candidate.wallets.contains(w)) {
-        main.push(Feature::new("wallet_match", 0.98, wallet, wallet));
+        main.add("wallet_match", 0.98, || (wallet, wallet));
     }
     let mut best: Option<(f32, &'static str, &String)> = None;
     for (kind, value) in &query.identifiers {
@@ -260,7 +294,7 @@ fn add_exact_matches(query: &Facts, candidate: &Facts, main: &mut Vec<Feature>) 
         }
     }
     if let Some((score, name, value)) = best {
-        main.push(Feature::new(name, score, value, value));
+        main.add(name, score, || (value, value));
     }
 }
 
@@ -297,16 +331,16 @@ fn agrees(query: &Facts, candidate: &Facts) -> bool {
         || dates.any(|(a, b)| compare_birth_dates(a, b).1 >= 0.0)
 }
 
-fn add_qualifiers(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>) {
+fn add_qualifiers(query: &Facts, candidate: &Facts, names: f32, out: &mut Features) {
     let list = |values: &[String]| values.join(" ");
     let (qc, cc) = (&query.countries, &candidate.countries);
     if !qc.is_empty() && !cc.is_empty() && !qc.iter().any(|c| cc.contains(c)) {
-        out.push(Feature::new("country_mismatch", -0.2, list(qc), list(cc)));
+        out.add("country_mismatch", -0.2, || (list(qc), list(cc)));
     }
     let word = |g| if g == Gender::Male { "male" } else { "female" };
     match (query.gender, candidate.gender) {
         (Some(Gender::Other), _) | (_, Some(Gender::Other)) => {}
-        (Some(a), Some(b)) if a != b => out.push(Feature::new("gender_mismatch", -0.2, word(a), word(b))),
+        (Some(a), Some(b)) if a != b => out.add("gender_mismatch", -0.2, || (word(a), word(b))),
         _ => {}
     }
     let pairs = query
@@ -318,7 +352,7 @@ fn add_qualifiers(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Fe
     if let Some(((name, score), a, b)) = judged.max_by(|x, y| x.0.1.total_cmp(&y.0.1)) {
         let agrees = score > 0.0;
         if score < 0.0 || (agrees && names >= 0.6) {
-            out.push(Feature::new(name, score, a, b));
+            out.add(name, score, || (a, b));
         }
     }
 }
@@ -361,8 +395,9 @@ pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
     let people = query.schema.is_person() || candidate.schema.is_person();
     let (query, candidate) = (Subject::of(query, people), Subject::of(candidate, people));
     let best = best_name(&query.names, &candidate.names);
+    let name = best.as_ref().map(|best| candidate.names[best.candidate].view());
     let listed = Listed {
-        name: best.as_ref().map(|best| candidate.names[best.candidate].view()),
+        name: name.as_ref(),
         weak_aliases: &candidate.weak_aliases,
         facts: &candidate.facts,
     };

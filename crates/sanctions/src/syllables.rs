@@ -31,6 +31,14 @@ pub(crate) fn similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     if equal { SAME_READING } else { 0.0 }
 }
 
+/// Whether [`similarity`] of a Chinese or Korean text and another one, which is not both, may be above 0.
+pub(crate) fn may_be_similar(text: &str, script: Script, other: &str) -> bool {
+    match script {
+        Script::Hangul => korean_consonants(text).eq(korean_consonants(other)),
+        _ => chinese(text).eq(chinese(other)),
+    }
+}
+
 /// What all customary romanisations of one Chinese reading share.
 pub(crate) fn chinese(text: &str) -> impl Iterator<Item = u8> {
     sounds(text, CHINESE)

@@ -363,6 +363,16 @@ pub(crate) fn skeleton(sound: &str) -> String {
     if out.is_empty() { format!("={sound}") } else { out }
 }
 
+/// Further skeletons of a word with a `j`, which may be a vowel ("Jurij", "Yuriy") or, after an `i`, a consonant
+/// ("Hijazi").
+pub(crate) fn other_skeletons(text: &str, script: Script, known: &str) -> impl Iterator<Item = String> {
+    let has_j = script == Script::Alphabetic && text.contains('j');
+    let respelled = has_j.then(|| [text.replace('j', "y"), text.replace("ij", "idj")]);
+    let skeletons = respelled.into_iter().flatten();
+    let skeletons = skeletons.map(move |text| skeleton(&sound_in(&text, script)));
+    skeletons.filter(move |other| other != known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

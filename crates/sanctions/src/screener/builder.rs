@@ -5,14 +5,16 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use zerocopy::IntoBytes as _;
+use xxhash_rust::xxh3::xxh3_128;
 use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes as _, IntoBytes as _};
 
-use super::bounds::indexed_places;
+use super::bounds::finding_places;
 use super::dictionary::DictionaryBuilder;
-use super::records::{EntityRecord, NameHeader, TokenRecord, TokenStyle, push_name};
+use super::records::{Bearer, EntityRecord, NameHeader, TokenRecord, TokenStyle, push_name};
 use crate::entity::{Entity, is_sanctioned};
 use crate::index::{IndexWriter, Section, TableBuilder};
+use crate::name::Name;
 use crate::subject::Subject;
 
 /// What is needed to open an index.
@@ -34,6 +36,10 @@ pub(crate) struct IndexBuilder<W> {
     entities: Vec<EntityRecord>,
     facts: Vec<u8>,
     names: Vec<u8>,
+    /// The distinct names by their hash.
+    known_names: FxHashMap<u128, u32>,
+    /// The bearers of names.
+    bearers: Vec<(u32, Bearer)>,
     words: DictionaryBuilder,
     wallets: Vec<U32>,
     by_acronym: TableBuilder,
@@ -63,6 +69,8 @@ impl<W: Write> IndexBuilder<W> {
             entities: Vec::new(),
             facts: Vec::new(),
             names: Vec::new(),
+            known_names: FxHashMap::default(),
+            bearers: Vec::new(),
             words: DictionaryBuilder::default(),
             wallets: Vec::new(),
             by_acronym: TableBuilder::default(),
@@ -82,22 +90,14 @@ impl<W: Write> IndexBuilder<W> {
     pub(crate) fn add(&mut self, list: &str, entity: &Entity) -> io::Result<()> {
         let number = place(self.entities.len())?.get();
         let subject = Subject::of(entity, false);
-        for name in &subject.names {
-            let id = place(self.names.len())?.get();
-            let indexed = indexed_places(name);
-            let tokens = name.tokens.iter().enumerate().map(|(at, token)| {
-                let word = self.words.add(token, indexed.contains(&at).then_some(id));
-                let style = style(&mut self.head.styles, TokenStyle::of(token))?;
-                Ok(TokenRecord {
-                    word: word.into(),
-                    style: style.into(),
-                })
-            });
-            let tokens: Vec<TokenRecord> = tokens.collect::<io::Result<_>>()?;
-            push_name(name, (number, entity.schema), &tokens, &mut self.names);
-            if !name.acronym.is_empty() {
-                self.by_acronym.add(&name.acronym, id);
-            }
+        for (at, name) in subject.names.iter().enumerate() {
+            let bearer = Bearer {
+                entity: number.into(),
+                place: u16::try_from(at).map_err(|_| too_much())?.into(),
+                schema: entity.schema as u8,
+            };
+            let name = self.name(name)?;
+            self.bearers.push((name, bearer));
         }
         for alias in &subject.weak_aliases {
             self.by_weak_alias.add(alias, number);
@@ -136,6 +136,32 @@ impl<W: Write> IndexBuilder<W> {
         Ok(())
     }
 
+    /// The place of a name, which is added unless it is known.
+    fn name(&mut self, name: &Name) -> io::Result<u32> {
+        let place = place(self.names.len())?.get();
+        let tokens = name.tokens.iter().map(|token| {
+            Ok(TokenRecord {
+                word: self.words.number(token).into(),
+                style: style(&mut self.head.styles, TokenStyle::of(token))?.into(),
+            })
+        });
+        let tokens: Vec<TokenRecord> = tokens.collect::<io::Result<_>>()?;
+        push_name(name, &tokens, &mut self.names);
+        let (before, new) = self.names.split_at(place as usize);
+        let known = *self.known_names.entry(xxh3_128(new)).or_insert(place);
+        if before[(known as usize).min(before.len())..].starts_with(new) {
+            self.names.truncate(place as usize);
+            return Ok(known);
+        }
+        for at in finding_places(name) {
+            self.words.find(tokens[at].word.get(), place);
+        }
+        if !name.acronym.is_empty() {
+            self.by_acronym.add(&name.acronym, place);
+        }
+        Ok(place)
+    }
+
     /// The number of a set of texts.
     fn set(&mut self, texts: &[String]) -> io::Result<U32> {
         if let Some(known) = self.sets.get(texts) {
@@ -153,8 +179,19 @@ impl<W: Write> IndexBuilder<W> {
         self.entities = Vec::new();
         self.writer.section(Section::Facts, &self.facts)?;
         self.facts = Vec::new();
+        self.known_names = FxHashMap::default();
         let numbers = self.words.write(&mut self.writer)?;
         renumber_words(&mut self.names, &numbers)?;
+        self.bearers.sort_by_key(|(name, _)| *name);
+        let bearers: Vec<Bearer> = self.bearers.iter().map(|(_, bearer)| *bearer).collect();
+        self.writer.section(Section::Bearers, bearers.as_bytes())?;
+        let mut first = 0;
+        for of_name in self.bearers.chunk_by(|a, b| a.0 == b.0) {
+            let name = self.names.get_mut(of_name[0].0 as usize..).unwrap_or_default();
+            let (header, _) = NameHeader::mut_from_prefix(name).map_err(|_| cut())?;
+            (header.first_bearer, header.bearers) = (place(first)?, place(of_name.len())?);
+            first += of_name.len();
+        }
         self.writer.section(Section::Names, &self.names)?;
         self.writer.section(Section::Wallets, self.wallets.as_bytes())?;
         self.by_acronym.write(Section::ByAcronym, &mut self.writer)?;
@@ -179,22 +216,24 @@ fn style(styles: &mut Vec<TokenStyle>, style: TokenStyle) -> io::Result<u16> {
     u16::try_from(number).map_err(|_| too_much())
 }
 
+fn cut() -> io::Error {
+    io::Error::other("a name of the index is cut")
+}
+
 /// Replaces the numbers that words had while the index was built by those in the index.
 fn renumber_words(names: &mut [u8], numbers: &[u32]) -> io::Result<()> {
-    use zerocopy::FromBytes as _;
     let mut at = 0;
     while at < names.len() {
-        let wrong = || io::Error::other("a name of the index is cut");
-        let (header, _) = NameHeader::ref_from_prefix(&names[at..]).map_err(|_| wrong())?;
+        let (header, _) = NameHeader::ref_from_prefix(&names[at..]).map_err(|_| cut())?;
         let [tokens, _, acronym] = header.parts(at);
         let tokens = names
             .get_mut(tokens)
             .and_then(|bytes| <[TokenRecord]>::mut_from_bytes(bytes).ok());
-        for token in tokens.ok_or_else(wrong)? {
+        for token in tokens.ok_or_else(cut)? {
             token.word = numbers
                 .get(token.word.get() as usize)
                 .copied()
-                .ok_or_else(wrong)?
+                .ok_or_else(cut)?
                 .into();
         }
         at = acronym.end;

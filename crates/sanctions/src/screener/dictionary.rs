@@ -45,22 +45,22 @@ pub(super) struct DictionaryBuilder {
 }
 
 impl DictionaryBuilder {
-    /// Adds a word of a name, and returns its number for [`DictionaryBuilder::write`]. `name` finds the word.
-    pub(super) fn add(&mut self, token: &Token, name: Option<u32>) -> u32 {
+    /// The number of a name's word for [`DictionaryBuilder::find`] and [`DictionaryBuilder::write`].
+    pub(super) fn number(&mut self, token: &Token) -> u32 {
         let (text, original) = (token.text.clone(), token.original.clone());
         let key = (token.kind, token.script, text, original, token.common);
-        let word = *self.ids.entry(key).or_insert_with(|| {
+        *self.ids.entry(key).or_insert_with(|| {
             self.words.push(NewWord {
                 token: token.clone(),
                 names: Vec::new(),
             });
             self.words.len() as u32 - 1
-        });
-        let names = &mut self.words[word as usize].names;
-        if name.is_some() && names.last() != name.as_ref() {
-            names.extend(name);
-        }
-        word
+        })
+    }
+
+    /// A word finds a name, as often as the name contains it.
+    pub(super) fn find(&mut self, word: u32, name: u32) {
+        self.words[word as usize].names.push(name);
     }
 
     /// Writes the dictionary. Returns the number of each added word. Words that find names come first, those with the same skeleton one after the other.
@@ -88,6 +88,7 @@ impl DictionaryBuilder {
         let mut skeletons: Vec<U32> = Vec::new();
         let mut patterned: Option<u32> = None;
         let mut last: Option<&str> = None;
+        let mut others: Vec<String> = Vec::new();
         for (number, (is_part, skeleton, added, word)) in (0..).zip(&words) {
             numbers[*added as usize] = number;
             if *is_part {
@@ -99,8 +100,15 @@ impl DictionaryBuilder {
                 by_skeleton.add(skeleton, skeletons.len() as u32);
                 skeletons.push(number.into());
                 last = Some(skeleton);
+                others.clear();
             }
             let of_skeleton = skeletons.len() as u32 - 1;
+            for other in text::other_skeletons(&word.token.text, word.token.script, skeleton) {
+                if !others.contains(&other) {
+                    by_skeleton.add(&key_of_j(&other), of_skeleton);
+                    others.push(other);
+                }
+            }
             if allows_one_difference(&word.token.view(), skeleton) && patterned != Some(of_skeleton) {
                 patterned = Some(of_skeleton);
                 for key in without_one_consonant(skeleton).chain(with_wildcard(skeleton)) {
@@ -161,6 +169,33 @@ pub(super) struct Dictionary<'a> {
     pub(super) remembered: &'a SimilarWords,
 }
 
+/// Which words of a skeleton may resemble another word: bits for all of them, those that allow one difference, and those
+/// with a `j`.
+#[derive(Clone, Copy)]
+struct Near(u8);
+
+impl Near {
+    const ALL: Near = Near(1);
+    const WITH_PATTERNS: Near = Near(2);
+    const WITH_J: Near = Near(4);
+
+    fn or(self, other: Near) -> Near {
+        Near(self.0 | other.0)
+    }
+
+    fn means(self, shape: &Shape) -> bool {
+        let has = |near: Near| self.0 & near.0 != 0;
+        has(Near::ALL)
+            || has(Near::WITH_PATTERNS) && shape.has_patterns()
+            || has(Near::WITH_J) && shape.may_have_j()
+    }
+}
+
+/// The key of the skeletons that have this further one; see [`text::other_skeletons`]. No skeleton has a `j`.
+fn key_of_j(other: &str) -> String {
+    format!("j{other}")
+}
+
 /// The similar words of listed words that were looked up: in a name of another kind, and in a person's name. Only what
 /// concerns listed words is remembered, so no other word of a query stays in memory.
 #[derive(Default)]
@@ -201,10 +236,7 @@ impl<'a> Dictionary<'a> {
             text,
             sound,
             original,
-            signature: self
-                .file
-                .record::<Shape>(Section::Shapes, word as usize)?
-                .signature(),
+            signature: self.shape(word)?.signature(),
             script: records::script(record.script)?,
             kind: records::kind(record.kind)?,
             role: NamePart::Unknown,
@@ -215,7 +247,12 @@ impl<'a> Dictionary<'a> {
         })
     }
 
-    /// The names that contain a word, in ascending order.
+    /// What is known of a word before its letters are compared.
+    pub(super) fn shape(self, word: u32) -> Option<&'a Shape> {
+        self.file.record(Section::Shapes, word as usize)
+    }
+
+    /// The names that contain a word, in ascending order. A name that contains it twice is there twice.
     pub(super) fn names(self, word: u32) -> &'a [U32] {
         let record = self.file.record::<WordRecord>(Section::Words, word as usize);
         let range = record.map_or(0..0, |record| {
@@ -234,6 +271,15 @@ impl<'a> Dictionary<'a> {
     pub(super) fn with_text(self, text: &str) -> impl Iterator<Item = u32> + use<'a, '_> {
         values(self.file, Section::ByText, text)
             .filter(move |word| self.token(*word).is_some_and(|listed| listed.text == text))
+    }
+
+    /// The listed initials of this letter.
+    pub(super) fn initials(self, letter: &str) -> impl Iterator<Item = u32> + use<'a, '_> {
+        let is_initial = move |word: &u32| {
+            let listed = self.token(*word);
+            listed.is_some_and(|listed| listed.kind == TokenKind::Initial)
+        };
+        self.with_text(letter).filter(is_initial)
     }
 
     /// The words with any similarity to this one, in order. `known` receives similarities.
@@ -267,15 +313,15 @@ impl<'a> Dictionary<'a> {
         let same = found.clone();
         if token.kind == TokenKind::Word {
             let query = QueryShape::of(token);
-            for (skeleton, by_pattern) in self.near_skeletons(token) {
+            for (skeleton, near) in self.near_skeletons(token) {
                 let words = self.of_skeleton(skeleton);
                 let shapes: &[Shape] = self
                     .file
                     .records(Section::Shapes, words.start as usize..words.end as usize);
-                let near = words
+                let similar = words
                     .zip(shapes)
-                    .filter(|(_, shape)| (!by_pattern || shape.has_patterns()) && query.may_resemble(shape));
-                found.extend(near.map(|(word, _)| word));
+                    .filter(|(_, shape)| near.means(shape) && query.may_resemble(shape));
+                found.extend(similar.map(|(word, _)| word));
             }
         }
         let variants = match token.kind {
@@ -308,13 +354,17 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// The skeletons of words that may resemble one, each once, and whether only words that allow one difference are
-    /// meant.
-    fn near_skeletons(self, token: &TokenRef<'_>) -> Vec<(u32, bool)> {
+    /// The skeletons of words that may resemble one, each once, and which of their words are meant.
+    fn near_skeletons(self, token: &TokenRef<'_>) -> Vec<(u32, Near)> {
         let skeleton = text::skeleton(token.sound);
-        let mut near: Vec<(u32, bool)> = Vec::new();
-        let exact = |key: &str| values(self.file, Section::BySkeleton, key).map(|number| (number, false));
+        let mut near: Vec<(u32, Near)> = Vec::new();
+        let find = |key: &str| values(self.file, Section::BySkeleton, key);
+        let exact = |key: &str| find(key).map(|number| (number, Near::ALL));
         near.extend(exact(&skeleton));
+        near.extend(find(&key_of_j(&skeleton)).map(|number| (number, Near::WITH_J)));
+        for other in text::other_skeletons(token.text, token.script, &skeleton) {
+            near.extend(exact(&other));
+        }
         if allows_one_difference(token, &skeleton) {
             // Keys for a consonant that only the query has, for two exchanged consonants, for a consonant that only
             // the listed word has, and for a replaced consonant.
@@ -322,10 +372,16 @@ impl<'a> Dictionary<'a> {
             near.extend(keys.flat_map(|key| exact(&key)));
             let keys = std::iter::once(skeleton.clone()).chain(with_wildcard(&skeleton));
             let skeletons = keys.flat_map(|key| values(self.file, Section::ByPattern, &key));
-            near.extend(skeletons.map(|number| (number, true)));
+            near.extend(skeletons.map(|number| (number, Near::WITH_PATTERNS)));
         }
-        near.sort_unstable();
-        near.dedup_by_key(|(skeleton, _)| *skeleton);
+        near.sort_unstable_by_key(|(skeleton, _)| *skeleton);
+        near.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1 = kept.1.or(next.1);
+            }
+            is_same
+        });
         near
     }
 }
@@ -393,7 +449,8 @@ mod tests {
             let mut builder = DictionaryBuilder::default();
             for (name, word) in (0..).zip(&others) {
                 if let Some(token) = token(word) {
-                    builder.add(&token, Some(name));
+                    let word = builder.number(&token);
+                    builder.find(word, name);
                 }
             }
             let (file, _) = written(builder);
@@ -401,10 +458,10 @@ mod tests {
             let dictionary = Dictionary { file: &file, remembered: &remembered };
             let query = query.view();
             let mut expected: Vec<u32> = Vec::new();
-            for (skeleton, by_pattern) in dictionary.near_skeletons(&query) {
+            for (skeleton, near) in dictionary.near_skeletons(&query) {
                 expected.extend(dictionary.of_skeleton(skeleton).filter(|word| {
                     let shape: &Shape = file.record(Section::Shapes, *word as usize).unwrap();
-                    (!by_pattern || shape.has_patterns())
+                    near.means(shape)
                         && dictionary.similarity(&query, *word, person) > 0.0
                 }));
             }
@@ -439,7 +496,8 @@ mod tests {
         let (query, listed) = (token(long).unwrap(), token(&format!("{long}oaoao")).unwrap());
         assert!(compare::token_similarity(&query.view(), &listed.view(), true) > 0.0);
         let mut builder = DictionaryBuilder::default();
-        let word = builder.add(&listed, Some(0));
+        let word = builder.number(&listed);
+        builder.find(word, 0);
         let (file, numbers) = written(builder);
         let remembered = SimilarWords::default();
         let dictionary = Dictionary {

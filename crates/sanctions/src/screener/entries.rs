@@ -2,12 +2,12 @@
 //!
 //! It changes no score and no order of [`Screener::screen`].
 
+use super::found::Found;
 use super::listed::ListedEntity;
-use super::{ScoredCandidate, ScreenOptions, Screener};
+use super::{ScreenOptions, Screener};
 use crate::entity::{Entity, Properties, Schema};
 use crate::index::{Section, values};
 use crate::score::PairScore;
-use crate::subject::Subject;
 
 /// A listed entity, borrowed from the index.
 #[derive(Clone, Copy)]
@@ -63,22 +63,21 @@ impl<'a> ListEntry<'a> {
 /// All hits of a search, without explanations.
 pub struct EntitySearch<'a> {
     screener: &'a Screener,
-    subjects: Vec<Subject>,
-    hits: Vec<ScoredCandidate>,
+    found: Found,
 }
 
 impl<'a> EntitySearch<'a> {
     /// The hits: score and entry, in the order of [`Screener::screen`].
     pub fn hits(&self) -> impl Iterator<Item = (f64, ListEntry<'a>)> {
         let screener = self.screener;
-        let entry = |id: u32| ListEntry(screener.entity(id));
-        self.hits.iter().map(move |(score, id, _)| (*score, entry(*id)))
+        let hits = self.found.hits.iter();
+        hits.map(|hit| (hit.score, ListEntry(screener.entity(hit.entity))))
     }
 
     /// Explains the score of the hit at a position of [`EntitySearch::hits`]; `None`: there is no such hit.
     pub fn explain(&self, position: usize) -> Option<PairScore> {
-        let (_, id, best) = self.hits.get(position)?;
-        Some(self.screener.score(&self.subjects, (*id, best), true))
+        let hit = self.found.hits.get(position)?;
+        Some(self.screener.explained(&self.found, hit))
     }
 }
 
@@ -109,12 +108,9 @@ impl Screener {
 
     /// Searches all names, dates, countries, numbers and wallets of an entity. The limit of the options does not count.
     pub fn search_entity(&self, entity: &Entity, options: &ScreenOptions) -> EntitySearch<'_> {
-        let (subjects, candidates) = self.candidate_pairs(entity, options, None);
-        let hits = self.hits(&subjects, candidates, options);
         EntitySearch {
             screener: self,
-            subjects,
-            hits,
+            found: self.search(entity, options, None),
         }
     }
 }

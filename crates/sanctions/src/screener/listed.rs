@@ -23,7 +23,7 @@ pub(super) struct ListedFacts {
 }
 
 impl ListedFacts {
-    pub(super) fn with_name<'a>(&'a self, name: Option<NameRef<'a>>) -> Listed<'a> {
+    pub(super) fn with_name<'a, 'n>(&'a self, name: Option<&'a NameRef<'n>>) -> Listed<'a, 'n> {
         Listed {
             name,
             weak_aliases: &self.weak_aliases,

@@ -1,7 +1,7 @@
 //! What is looked up for a name. It scores no pair.
 
 use super::Screener;
-use super::bounds::indexed_places;
+use super::bounds::looked_up_places;
 use super::spelling::respelled;
 use crate::name::{Name, Token, TokenKind};
 use crate::text;
@@ -19,7 +19,7 @@ impl Screener {
     /// words.
     pub(super) fn units(&self, name: &Name) -> Vec<LookupUnit> {
         let mut units: Vec<LookupUnit> = Vec::new();
-        let places: Vec<usize> = indexed_places(name);
+        let places: Vec<usize> = looked_up_places(name);
         for at in &places {
             let token = &name.tokens[*at];
             units.push(LookupUnit {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
+use crate::entity::Schema;
 
 const WORDS: [&str; 24] = [
     "Anna",

@@ -50,6 +50,7 @@ pub(super) struct WordRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct TokenStyle {
     pub(super) role: u8,
+    pub(super) kind: u8,
     pub(super) weight: f32,
     pub(super) surplus: f32,
     pub(super) telling: bool,
@@ -59,6 +60,7 @@ impl TokenStyle {
     pub(super) fn of(token: &Token) -> TokenStyle {
         TokenStyle {
             role: token.role as u8,
+            kind: token.kind as u8,
             weight: token.weight,
             surplus: token.surplus,
             telling: token.telling,
@@ -66,17 +68,28 @@ impl TokenStyle {
     }
 }
 
-/// The beginning of a name in its section. Tokens, legal forms and the acronym follow.
+/// The beginning of a distinct name in its section. Tokens, legal forms and the acronym follow.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct NameHeader {
-    pub(super) entity: U32,
-    /// The entity's schema.
-    pub(super) schema: u8,
+    /// The first of its bearers, and how many they are.
+    pub(super) first_bearer: U32,
+    pub(super) bearers: U32,
     pub(super) person: u8,
     pub(super) tokens: u8,
     pub(super) forms: u8,
     pub(super) acronym: u8,
+}
+
+/// An entity with a name.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct Bearer {
+    pub(super) entity: U32,
+    /// Which of the entity's names it is.
+    pub(super) place: U16,
+    /// The entity's schema.
+    pub(super) schema: u8,
 }
 
 /// A token of a name in its section.
@@ -101,18 +114,13 @@ impl NameHeader {
     }
 }
 
-/// Adds a name to its section, with the word and style of each token.
-pub(super) fn push_name(
-    name: &Name,
-    (entity, schema): (u32, Schema),
-    tokens: &[TokenRecord],
-    to: &mut Vec<u8>,
-) {
+/// Adds a name to its section, with the word and style of each token. Its bearers are not known yet.
+pub(super) fn push_name(name: &Name, tokens: &[TokenRecord], to: &mut Vec<u8>) {
     let acronym = name.acronym.as_bytes();
     // A name has at most 60 tokens and 30 words.
     let header = NameHeader {
-        entity: entity.into(),
-        schema: schema as u8,
+        first_bearer: 0.into(),
+        bearers: 0.into(),
         person: u8::from(name.person),
         tokens: tokens.len() as u8,
         forms: name.forms.len() as u8,
@@ -124,7 +132,7 @@ pub(super) fn push_name(
     to.extend_from_slice(acronym);
 }
 
-const SCHEMATA: [Schema; 10] = [
+pub(super) const SCHEMATA: [Schema; 10] = [
     Schema::Person,
     Schema::Company,
     Schema::Organization,

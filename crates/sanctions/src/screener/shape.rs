@@ -83,7 +83,45 @@ impl Shape {
         self.signature
     }
 
-    fn script(&self) -> Script {
+    /// The bytes of the text; `None` if they are too many to be counted.
+    pub(super) fn len(&self) -> Option<usize> {
+        (self.len < u8::MAX).then_some(usize::from(self.len))
+    }
+
+    /// Whether the word's text may be this one.
+    pub(super) fn may_be_text(&self, text: &str) -> bool {
+        self.len == clamped(text.len()) && self.text == first_letters(text)
+    }
+
+    /// Whether the word's text may begin with a letter.
+    pub(super) fn may_begin_with(&self, letter: Option<u8>) -> bool {
+        self.text.first().copied() == letter
+    }
+
+    /// Whether the word's text may begin like another, as far as the shorter one goes.
+    pub(super) fn may_begin_like(&self, text: &str) -> bool {
+        let len = usize::from(self.len).min(text.len()).min(LETTERS);
+        self.text[..len] == text.as_bytes()[..len]
+    }
+
+    /// Whether the text may differ from another one in one letter; see [`distance::differs_in_one_letter`].
+    pub(super) fn may_differ_in_one_letter(&self, text: &str) -> bool {
+        let own = self.text();
+        usize::from(self.len).abs_diff(text.len()) <= 1
+            && own.is_none_or(|own| distance::differs_in_one_letter(own, text.as_bytes()))
+    }
+
+    /// Whether the text may have a `j`.
+    pub(super) fn may_have_j(&self) -> bool {
+        self.text.contains(&b'j') || usize::from(self.len) > LETTERS
+    }
+
+    /// The text, if the shape holds all its letters.
+    pub(super) fn text(&self) -> Option<&[u8]> {
+        self.text.get(..usize::from(self.len))
+    }
+
+    pub(super) fn script(&self) -> Script {
         records::script(self.script).unwrap_or(Script::Alphabetic)
     }
 
