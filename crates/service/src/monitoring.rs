@@ -121,6 +121,8 @@ async fn screen_and_record(
                 failure: Some(none.why),
                 ..new_screening(id, &query, none.status)
             };
+            // A run compares no screening that failed otherwise.
+            let wallets = wallets.filter(|_| none.status == 404);
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
                 monitoring::insert(tx, caller.scope, &new).await?;
                 wallet_comparison::notice_screening(tx, caller.scope, wallets.as_deref()).await

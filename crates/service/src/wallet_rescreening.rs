@@ -348,20 +348,29 @@ impl Run<'_> {
                 self.keep_lease(tx).await
             })?;
             for id in ids {
-                match self.check_alert(id).await {
-                    Err(Stop::Failed(problem)) => {
-                        tracing::warn!(alert = %id, %problem, "an alert cannot be compared with the lists");
-                    }
-                    checked => checked?,
-                }
+                self.check_alert(id).await?;
             }
         }
     }
 
+    /// Closes an alert if no list names its address. One that cannot be read stays, and does not hide the others.
     async fn check_alert(&self, id: Uuid) -> Result<(), Stop> {
-        let alert = wallet_alerts::get(&mut self.app.db.read().await?, self.scope, id).await?;
-        let Some(alert) = alert else { return Ok(()) };
-        let finding = WalletFinding::of(&alert)?;
+        let alert = match wallet_alerts::get(&mut self.app.db.read().await?, self.scope, id).await {
+            Err(error @ store::Error::Sealed) => Err(Problem::from(error)),
+            alert => Ok(alert?),
+        };
+        let finding = match alert {
+            Ok(None) => return Ok(()),
+            Ok(Some(alert)) => WalletFinding::of(&alert),
+            Err(problem) => Err(problem),
+        };
+        let finding = match finding {
+            Ok(finding) => finding,
+            Err(problem) => {
+                tracing::warn!(alert = %id, %problem, "an alert cannot be compared with the lists");
+                return Ok(());
+            }
+        };
         let Some(chain) = currency_of(&finding.currency) else {
             return Ok(());
         };

@@ -101,14 +101,15 @@ async fn insert_missing(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
     .map(|_| ())
 }
 
-/// An account's state, which stays as it is until the transaction ends: no run begins, advances or ends. The
-/// transactions of other screenings do not wait.
+/// An account's state, which stays as it is until the transaction ends: no run begins, advances or ends, and the
+/// transactions of other screenings wait. A lock that they shared would stop them for a second if two of them request a
+/// repetition.
 pub async fn lock_for_screening(tx: &mut Tx, scope: Scope) -> Result<WalletRescreening, Error> {
     // A transaction that writes to SQLite has locked the whole database.
-    const SHARED: &str = select!("where merchant_id = $1 and sandbox = $2 for share");
+    const LOCKED: &str = select!("where merchant_id = $1 and sandbox = $2 for update");
     insert_missing(tx, scope).await?;
     let state = match tx.is_postgres() {
-        true => fetch!(optional, tx, scope, Row, SHARED)?.map(Row::into),
+        true => fetch!(optional, tx, scope, Row, LOCKED)?.map(Row::into),
         false => get(tx, scope).await?,
     };
     state.ok_or(Error::Missing(STATE))
