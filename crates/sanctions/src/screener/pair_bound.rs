@@ -206,7 +206,9 @@ impl<'a> PairBound<'a> {
             let script = script_of(listed.iter().map(|token| token.shape.script()));
             let is_alphabetic = (self.script, script) == (Script::Alphabetic, Script::Alphabetic);
             let limit = distance::budget(self.len.min(len));
-            return is_alone && (!is_alphabetic || self.signature.least_cost(&signature) <= limit);
+            // Equal letters are equal whatever their sounds.
+            let may_be_alike = self.len == len || self.signature.least_cost(&signature) <= limit;
+            return is_alone && (!is_alphabetic || may_be_alike);
         }
         let text_from = |from: usize| {
             let order = listed.get(from..)?.iter().chain(listed.get(..from)?);
