@@ -60,7 +60,7 @@ pub struct PairScore {
     #[serde(rename = "match")]
     pub matched: bool,
     /// The parts of the score. The greatest main feature (`name_match`, `weak_alias_match`, `wallet_match`,
-    /// `identifier_match`…) counts; qualifiers are added to the score of names.
+    /// `identifier_match`…) counts; qualifiers are added to the score of names. Empty unless the score is explained.
     pub features: BTreeMap<String, f64>,
     /// The same parts with the values that were compared.
     pub explanation: Vec<Explanation>,

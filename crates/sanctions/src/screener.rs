@@ -1,9 +1,10 @@
 //! The search of the lists' index. It finds every listed name that could reach the threshold, scores it and explains the
 //! hits.
 //!
-//! Candidates share words with the query, by spelling, by sound or with one different consonant. A name is
-//! discarded only if it could not reach the threshold even with full scores for the shared words, never to
-//! limit their number. What the index finds never changes; a new version of a list needs a new [`Screener`].
+//! Candidates share words with the query, by spelling, by sound or with one different consonant. A name is discarded
+//! if the shared words could not reach the threshold even with full scores, never to limit their number. What only a
+//! comparison would find beside them, such as a slip of the pen in a further word, does not save it; see
+//! `bounds.rs`. What the index finds never changes; a new version of a list needs a new [`Screener`].
 
 mod bounds;
 mod builder;

@@ -39,6 +39,9 @@ fn places(name: &Name, kinds: &[TokenKind]) -> Vec<usize> {
 /// An upper bound for the score of a name that shares at most `most` of these tokens. They match fully, and the other
 /// name merely lacks the rest. If there are more of them, the heaviest count as shared, and those that would cost the
 /// most as not missing.
+///
+/// Not counted is what the words that find a name do not show: slips of the pen, spaces in other places, acronyms of some
+/// words, and that a word written as two weighs twice. A name that only these lift above the threshold is not found.
 pub(super) fn best_possible_score(name: &Name, covers: u64, most: u32) -> f32 {
     let is_covered = |at: usize| covers >> at & 1 == 1;
     let is_choice = |(at, token): &(usize, &Token)| is_covered(*at) && token.kind == TokenKind::Word;

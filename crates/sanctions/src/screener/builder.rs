@@ -93,7 +93,8 @@ impl<W: Write> IndexBuilder<W> {
         for (at, name) in subject.names.iter().enumerate() {
             let bearer = Bearer {
                 entity: number.into(),
-                place: u16::try_from(at).map_err(|_| too_much())?.into(),
+                // It only decides between equally good names.
+                place: u16::try_from(at).unwrap_or(u16::MAX).into(),
                 schema: entity.schema as u8,
             };
             let name = self.name(name)?;

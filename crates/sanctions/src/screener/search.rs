@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use zerocopy::FromBytes as _;
 
 use super::found::{Found, FoundHit, ReadName};
 use super::memory::WordMemory;
@@ -194,7 +195,8 @@ impl Screener {
         };
         let records = self.tokens(name, header);
         let tokens: SmallVec<[ListedToken<'_>; 8]> = records.iter().filter_map(listed_token).collect();
-        if tokens.len() == records.len() {
+        // A bound has one bit for each token; names have fewer.
+        if tokens.len() == records.len() && tokens.len() <= u64::BITS as usize {
             tokens
         } else {
             SmallVec::new()
@@ -361,14 +363,12 @@ impl Screener {
     }
 
     pub(super) fn name_header(&self, name: u32) -> Option<&NameHeader> {
-        use zerocopy::FromBytes as _;
         let at = name as usize;
         NameHeader::ref_from_bytes(self.file.read(Section::Names, at..at + size_of::<NameHeader>())).ok()
     }
 
     /// The tokens of a listed name.
     fn tokens(&self, name: u32, header: &NameHeader) -> &[TokenRecord] {
-        use zerocopy::FromBytes as _;
         let [tokens, _, _] = header.parts(name as usize);
         <[TokenRecord]>::ref_from_bytes(self.file.read(Section::Names, tokens)).unwrap_or_default()
     }
