@@ -1,4 +1,4 @@
-//! The search of the lists' index. It finds every listed name that could reach the threshold, scores it and explains the
+//! The search of the lists' index. It finds the listed names that reach the threshold, scores them and explains the
 //! hits.
 //!
 //! Candidates share words with the query, by spelling, by sound or with one different consonant. A name is discarded
