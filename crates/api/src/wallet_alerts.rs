@@ -111,7 +111,7 @@ pub async fn list(
     RawQuery(raw): RawQuery,
 ) -> Result<Json<WalletAlertsBody>, Rejection> {
     let query = query::parse(raw.as_deref().unwrap_or_default())?;
-    let mut errors = Vec::new();
+    let mut errors = query.unknown(&["state", "limit", "before"]);
     let state = query
         .get("state")
         .and_then(|word| match word.parse::<WalletAlertState>() {

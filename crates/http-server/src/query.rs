@@ -13,6 +13,17 @@ impl Query {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
+
+    /// An error for each parameter that is not in `known`: a mistyped filter would otherwise answer everything. For
+    /// endpoints of ours; those of the contract ignore what they do not know.
+    pub fn unknown(&self, known: &[&str]) -> Vec<String> {
+        let unknown = self.0.keys().filter(|name| !known.contains(&name.as_str()));
+        let error = |name: &String| {
+            let name = if name.is_empty() { "query" } else { name };
+            format!("{name} - is not a parameter here; send only {}", known.join(", "))
+        };
+        unknown.map(error).collect()
+    }
 }
 
 /// The parameters of `a=1&b=2&b=3` in their order, for endpoints that take a parameter several times.
@@ -73,5 +84,19 @@ mod tests {
         for raw in ["a=%", "a=%4", "a=%zz", "a=%ff", "a=1&a=2"] {
             assert!(parse(raw).is_err(), "{raw}");
         }
+    }
+
+    #[test]
+    fn unknown_parameters_are_named() {
+        let unknown = |raw| parse(raw).unwrap().unknown(&["state", "limit"]);
+        assert_eq!(unknown("limit=1&state=open"), [""; 0]);
+        assert_eq!(
+            unknown("stat=open"),
+            ["stat - is not a parameter here; send only state, limit"]
+        );
+        assert_eq!(
+            unknown("=true"),
+            ["query - is not a parameter here; send only state, limit"]
+        );
     }
 }

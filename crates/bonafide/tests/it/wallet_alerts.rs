@@ -116,6 +116,8 @@ on_both!(an_address_that_is_listed_later_raises_one_alert, |backend| {
         "?limit=101",
         "?state=some",
         "?before=x",
+        "?stat=open",
+        "?=true",
         "?limit=1&limit=2",
     ] {
         assert_eq!(
