@@ -5,6 +5,8 @@
 //! The files' fingerprint is compared every few seconds, and the database's set before each screening. A
 //! database that returns to an earlier state is therefore followed.
 
+mod of_flows;
+
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,7 @@ use store::Db;
 use store::list_sets::{self, ListSet};
 use store::rescreenings::ListDigests;
 
+pub use self::of_flows::{FlowLists, PeopleLists};
 use super::listed_wallets::wallet_labels;
 pub use super::listed_wallets::{PastWallets, Wallets};
 use super::settings::MerchantSettings;
@@ -44,12 +47,24 @@ impl MerchantLists {
 
     /// The lists that count, with the digests of their contents; none for a command without a database.
     pub fn digests(&self) -> ListDigests {
+        self.digests_of(&self.names)
+    }
+
+    fn digests_of(&self, names: &[String]) -> ListDigests {
         let of_set = self.set.iter().flat_map(|set| &set.lists);
         of_set
-            .filter(|(name, _)| self.names.contains(name))
+            .filter(|(name, _)| names.contains(name))
             .map(|(name, list)| (name.clone(), hex::encode(list.digest)))
             .collect()
     }
+}
+
+/// Which lists count for a choice.
+struct ChosenLists {
+    /// The active ones.
+    names: Vec<String>,
+    /// Chosen names that are no active list.
+    inactive: Vec<String>,
 }
 
 /// The results of several queries.
@@ -290,38 +305,50 @@ impl Lists {
         sandbox: bool,
         settings: &MerchantSettings,
     ) -> Result<MerchantLists, ListsUnavailable> {
-        let screener = &loaded.screener;
-        if let Some(missing) = settings
-            .screening_lists
-            .iter()
-            .find(|name| !screener.lists().contains_key(*name))
-        {
-            let reason = format!("the merchant's list {missing} is not active");
+        let ChosenLists { names, inactive } = self.chosen(&loaded, sandbox, &settings.screening_lists);
+        if let Some(missing) = inactive.first() {
+            let reason = format!("the chosen list {missing} is not active");
             return Err(ListsUnavailable::Unusable(reason));
         }
-        let known = screener.lists().keys();
-        let known: Vec<&String> = known.filter(|name| sandbox || **name != self.demo).collect();
-        if known.is_empty() {
+        if loaded
+            .screener
+            .lists()
+            .keys()
+            .all(|name| self.is_left_out(name, sandbox))
+        {
             return Err(ListsUnavailable::None);
         }
-        let is_chosen = |name: &&&String| match settings.screening_lists.is_empty() {
-            true => !loaded.needs_choice(name),
-            false => settings.screening_lists.contains(name),
-        };
-        let names: Vec<String> = known
-            .iter()
-            .filter(is_chosen)
-            .map(|name| (*name).clone())
-            .collect();
         if names.is_empty() {
-            let reason = "every list needs to be chosen, and the account has chosen none";
+            let reason = match settings.screening_lists.is_empty() {
+                true => "every list needs to be chosen, and the account has chosen none",
+                false => "the chosen list is used in the sandbox only",
+            };
             return Err(ListsUnavailable::Unusable(reason.to_owned()));
         }
-        Ok(MerchantLists {
-            names,
-            set: loaded.set,
-            screener: loaded.screener,
-        })
+        Ok(loaded.counting(names))
+    }
+
+    /// The rule which lists count for a choice of names. An empty choice means every list that needs no choice.
+    fn chosen(&self, loaded: &LoadedLists, sandbox: bool, choice: &[String]) -> ChosenLists {
+        let lists = loaded.screener.lists();
+        let counts = |name: &String| match choice.is_empty() {
+            true => !loaded.needs_choice(name),
+            false => choice.contains(name),
+        };
+        let known = lists.keys().filter(|name| !self.is_left_out(name, sandbox));
+        ChosenLists {
+            names: known.filter(|name| counts(name)).cloned().collect(),
+            inactive: choice
+                .iter()
+                .filter(|name| !lists.contains_key(*name))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// Whether a list is never used in this mode.
+    fn is_left_out(&self, name: &str, sandbox: bool) -> bool {
+        !sandbox && name == self.demo
     }
 
     /// Screens one person with a merchant's settings. Blocks.
@@ -492,6 +519,15 @@ impl Lists {
 }
 
 impl LoadedLists {
+    /// These lists, of which some count.
+    fn counting(self, names: Vec<String>) -> MerchantLists {
+        MerchantLists {
+            names,
+            set: self.set,
+            screener: self.screener,
+        }
+    }
+
     /// Whether only merchants that chose the list are screened against it. Commands without a database use every list.
     fn needs_choice(&self, name: &str) -> bool {
         let listed = self.set.as_ref().and_then(|set| set.lists.get(name));

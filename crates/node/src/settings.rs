@@ -120,6 +120,15 @@ const WALLET_ALERT_DAYS: u32 = 30;
 const MOST_WALLET_ALERT_DAYS: u32 = 365;
 
 impl MerchantSettings {
+    /// The settings with which the people of a Flow are screened: `lists` is the Flow's choice, which replaces the
+    /// account's unless it is empty.
+    pub fn for_flow(mut self, lists: &[String]) -> Self {
+        if !lists.is_empty() {
+            self.screening_lists = lists.to_vec();
+        }
+        self
+    }
+
     /// Wallet screenings of how many days are compared again when the listed wallets change; 0: none.
     pub fn wallet_alert_days(&self) -> u32 {
         self.wallet_alert_days.unwrap_or(WALLET_ALERT_DAYS)

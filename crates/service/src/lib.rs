@@ -24,6 +24,7 @@ pub mod dispositions;
 pub mod erasure;
 pub mod events;
 pub mod evidence;
+pub(crate) mod flow_choices;
 pub mod flow_content;
 pub mod flows;
 pub mod four_eyes;

@@ -21,6 +21,7 @@ use verification::screening::Screening;
 use verification::status::AttemptStatus;
 
 use super::attempt_detail::Detail;
+use super::flow_choices::FlowChoices;
 use super::lists::Lists;
 use super::merchants::MerchantSettings;
 use super::{Shared, cpu, screening_hits};
@@ -115,20 +116,33 @@ impl ScreenedNames {
         &self.screening
     }
 
-    /// Whether the account's people were looked at last, or are being looked at, against other lists than those that
-    /// were searched. Call it in the account's serial step: a run that begins afterwards looks at this person itself.
+    /// Whether the Flow's people were looked at last, or are being looked at, against other lists than those that were
+    /// searched; or whether the person has earlier names that may have been screened against another Flow's lists. Call
+    /// it in the account's serial step, after the attempt was stored: a run that begins afterwards looks at this person
+    /// itself.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn is_outdated(&self, tx: &mut Tx, scope: Scope) -> Result<bool, Problem> {
-        match rescreenings::get(tx, scope).await {
-            Ok(state) => {
-                Ok(state.is_some_and(|state| self.lists != *state.target.as_ref().unwrap_or(&state.done)))
-            }
+    pub async fn is_outdated(
+        &self,
+        tx: &mut Tx,
+        scope: Scope,
+        (flow_id, person): (Uuid, Uuid),
+    ) -> Result<bool, Problem> {
+        let state = match rescreenings::get(tx, scope).await {
+            Ok(Some(state)) => state,
+            // The first run looks at everybody.
+            Ok(None) => return Ok(false),
             // Not knowing what the run covers must not prevent a verification.
-            Err(store::Error::Unreadable(_)) => Ok(true),
-            Err(error) => Err(error.into()),
+            Err(store::Error::Unreadable(_)) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        };
+        let run = state.target.unwrap_or(state.done);
+        if self.lists != *run.of_flow(flow_id) {
+            return Ok(true);
         }
+        let is_first = attempts::log_ids(tx, scope, person).await?.len() == 1;
+        Ok(!is_first && (!run.flows.is_empty() || FlowChoices::of_account(tx, scope).await?.has_lists()))
     }
 
     /// The names, the submitted one first.

@@ -9,6 +9,7 @@
 pub(crate) mod current;
 mod findings;
 mod names;
+mod person_lists;
 mod requests;
 mod search;
 
@@ -18,19 +19,20 @@ use std::time::Duration;
 
 use node::background::Job;
 use store::alerts::{self, Alert, AlertState};
-use store::rescreenings::{self, ListDigests, Rescreening, Step};
+use store::rescreenings::{self, CountingLists, Rescreening, Step};
 use store::{Scope, Tx};
 use uuid::Uuid;
 use verification::names::ScreenedName;
 use verification::screening::ScreeningHit;
 use verification::suppression::score;
 
-use self::current::is_current;
+use self::current::is_current_for_people;
 use self::findings::Recorder;
-use self::names::Names;
+use self::names::{Names, Person};
+use self::person_lists::PersonLists;
 use self::search::{LastSearch, Search};
 use super::alerts::Finding;
-use super::lists::MerchantLists;
+use super::flow_choices::FlowChoices;
 use super::merchants::{self, MerchantSettings};
 use super::{Shared, cpu};
 use crate::problem::Problem;
@@ -72,10 +74,11 @@ pub async fn sweep(app: &Shared) -> Result<u64, Problem> {
         // `/readyz` reports why there are no lists. Nobody can be looked at without them.
         return Ok(0);
     }
-    let (states, accounts) = {
+    let (states, accounts, mut choices) = {
         let mut conn = app.db.read().await?;
         let states = rescreenings::list(&mut conn).await?;
-        (states, store::merchants::list(&mut conn).await?)
+        let accounts = store::merchants::list(&mut conn).await?;
+        (states, accounts, FlowChoices::of_all_accounts(&mut conn).await?)
     };
     let mut states: BTreeMap<(Uuid, bool), Result<Rescreening, store::Error>> = states
         .into_iter()
@@ -96,7 +99,8 @@ pub async fn sweep(app: &Shared) -> Result<u64, Problem> {
                 states.remove(&(account.id, sandbox)).transpose(),
             ) {
                 (Ok(settings), Ok(state)) => {
-                    look_again(app, scope, settings, state.as_ref(), &mut last_search).await
+                    let choices = choices.remove(&(account.id, sandbox)).unwrap_or_default();
+                    look_again(app, scope, (settings, choices), state.as_ref(), &mut last_search).await
                 }
                 (Err(problem), _) => Err(problem),
                 (_, Err(error)) => Err(error.into()),
@@ -114,28 +118,29 @@ pub async fn sweep(app: &Shared) -> Result<u64, Problem> {
     first_problem.map_or(Ok(looked), Err)
 }
 
-/// Looks at an account's people, if its lists changed and nobody else does it.
+/// Looks at an account's people, if the lists changed that count for any of them, and nobody else does it.
 async fn look_again(
     app: &Shared,
     scope: Scope,
-    settings: MerchantSettings,
+    (settings, choices): (MerchantSettings, FlowChoices),
     state: Option<&Rescreening>,
     last_search: &mut LastSearch,
 ) -> Result<u64, Problem> {
     // An account without lists verifies nobody either.
-    let Ok(lists) = app.lists.for_merchant(scope.sandbox, &settings) else {
+    let Ok(lists) = app.lists.for_people(scope.sandbox, &settings, &choices.lists) else {
         return Ok(0);
     };
-    let target = lists.digests();
+    let target = lists.counting();
     if state.is_some_and(|state| state.target.is_none() && state.done == target) {
         return Ok(0);
     }
+    let people = PersonLists { lists, choices };
     let lease = Uuid::new_v4();
     let begun = store::transaction!(app.db, |tx| -> Result<Option<Rescreening>, Problem> {
         // Attempts that are being recorded are visible afterwards, and later ones notice the new lists.
         store::faces::lock(tx, scope).await?;
-        // The lists or the account's choice may have changed since the sweep began: the next sweep looks.
-        match is_current(tx, scope, &settings, &lists).await? {
+        // The lists or a choice of them may have changed since the sweep began: the next sweep looks.
+        match is_current_for_people(tx, scope, &settings, &people).await? {
             true => rescreenings::begin(tx, scope, &target, lease, lease_ms())
                 .await
                 .map_err(Problem::from),
@@ -146,8 +151,8 @@ async fn look_again(
     let run = Run {
         app,
         scope,
-        settings: Arc::new(settings),
-        lists: Arc::new(lists),
+        settings,
+        people,
         lease,
     };
     let looked = run.finish_alive(state, target, last_search).await;
@@ -164,8 +169,8 @@ async fn look_again(
 struct Run<'a> {
     app: &'a Shared,
     scope: Scope,
-    settings: Arc<MerchantSettings>,
-    lists: Arc<MerchantLists>,
+    settings: MerchantSettings,
+    people: PersonLists,
     lease: Uuid,
 }
 
@@ -179,6 +184,13 @@ struct Page {
     failed: BTreeSet<Uuid>,
 }
 
+/// A person who is searched for.
+struct SearchedPerson {
+    names: Vec<ScreenedName>,
+    /// The lists that are searched.
+    lists: Vec<String>,
+}
+
 /// Another worker has the run.
 fn lost() -> Problem {
     Problem::unavailable("Another node continues to screen these people again")
@@ -189,7 +201,7 @@ impl Run<'_> {
     async fn finish_alive(
         &self,
         state: Rescreening,
-        target: ListDigests,
+        target: CountingLists,
         last_search: &mut LastSearch,
     ) -> Result<u64, Problem> {
         let stay_alive = async {
@@ -212,16 +224,18 @@ impl Run<'_> {
     async fn finish(
         &self,
         state: Rescreening,
-        target: ListDigests,
+        target: CountingLists,
         last_search: &mut LastSearch,
     ) -> Result<u64, Problem> {
         let mut looked = 0;
         if self.has_something_to_do(state.after).await? {
+            let (known, now) = (target.known_since(&state.done), target.active());
             let search = last_search
-                .get(&self.lists, self.app.lists.store(), &state.done, &target)
+                .get(&self.people.lists.all, self.app.lists.store(), (&known, &now))
                 .await?;
             looked = self.look_at_everybody(&search, state.after).await?;
-            self.close_alerts(&search).await?;
+            let is_same_choice = target.has_same_names(&state.done);
+            self.close_alerts(&search, is_same_choice).await?;
         }
         let ended = store::transaction!(self.app.db, |tx| -> Result<bool, store::Error> {
             rescreenings::finish(tx, self.scope, self.lease).await
@@ -249,7 +263,11 @@ impl Run<'_> {
             };
             names.remember(&self.app.db, self.scope).await?;
             let mut failed = std::mem::take(&mut names.unreadable);
-            let found = self.search(search, names.people, &mut failed).await?;
+            let searched = names.people.into_iter().map(|(person, Person { names, flows })| {
+                let lists = self.people.searched(&flows);
+                (person, SearchedPerson { names, lists })
+            });
+            let found = self.search(search, searched.collect(), &mut failed).await?;
             let page = Page {
                 people,
                 found,
@@ -271,21 +289,17 @@ impl Run<'_> {
     async fn search(
         &self,
         search: &Arc<Search>,
-        people: BTreeMap<Uuid, Vec<ScreenedName>>,
+        people: BTreeMap<Uuid, SearchedPerson>,
         failed: &mut BTreeSet<Uuid>,
     ) -> Result<Vec<(Uuid, Vec<ScreeningHit>)>, Problem> {
-        let (search, lists, settings) = (
-            Arc::clone(search),
-            Arc::clone(&self.lists),
-            Arc::clone(&self.settings),
-        );
+        let search = Arc::clone(search);
+        let options = self.people.lists.all.options(&self.settings);
         let search_all = move || {
-            let options = lists.options(&settings);
             let mut memory = search.memory();
             let mut found = Vec::new();
             let mut refused = Vec::new();
-            for (person, names) in people {
-                match search.hits(&names, &options, &mut memory) {
+            for (person, SearchedPerson { names, lists }) in people {
+                match search.hits(&names, &lists, &options, &mut memory) {
                     Ok(hits) if hits.is_empty() => {}
                     Ok(hits) => found.push((person, hits)),
                     Err(problem) => {
@@ -348,7 +362,7 @@ impl Run<'_> {
         after: Uuid,
         found: &[(Uuid, Vec<ScreeningHit>)],
     ) -> Result<Uuid, Problem> {
-        let recorder = Recorder::new(self.scope, &self.lists, search.changes());
+        let recorder = Recorder::new(self.scope, &self.people, search.changes());
         store::transaction!(self.app.db, |tx| -> Result<Uuid, Problem> {
             store::faces::lock(tx, self.scope).await?;
             let (mut last, mut alerts) = (after, 0);
@@ -392,10 +406,12 @@ impl Run<'_> {
         }
     }
 
-    /// Closes and weakens the open alerts of lists that changed or are no longer used.
-    async fn close_alerts(&self, search: &Arc<Search>) -> Result<(), Problem> {
+    /// Closes and weakens the open alerts of lists that changed or are no longer used. Unless the same lists count for
+    /// the same people as in the last run, every open alert is checked.
+    async fn close_alerts(&self, search: &Arc<Search>, is_same_choice: bool) -> Result<(), Problem> {
         let names = alerts::lists_with_open(&mut self.app.db.read().await?, self.scope).await?;
-        for list in names.into_iter().filter(|list| search.may_close(list)) {
+        let is_due = |list: &String| !is_same_choice || search.may_close(list);
+        for list in names.into_iter().filter(is_due) {
             let mut after = Uuid::nil();
             loop {
                 let ids = alerts::open_of_list(
@@ -412,7 +428,7 @@ impl Run<'_> {
                     self.keep_lease(tx).await
                 })?;
                 for id in ids {
-                    if let Err(problem) = self.check_alert(search, id).await {
+                    if let Err(problem) = self.check_alert(search, id, is_same_choice).await {
                         tracing::warn!(alert = %id, %problem, "an alert cannot be compared with its list");
                     }
                 }
@@ -421,22 +437,37 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn check_alert(&self, search: &Arc<Search>, id: Uuid) -> Result<(), Problem> {
+    async fn check_alert(&self, search: &Arc<Search>, id: Uuid, is_same_choice: bool) -> Result<(), Problem> {
         let alert = alerts::get(&mut self.app.db.read().await?, self.scope, id).await?;
         let Some(alert) = alert else { return Ok(()) };
         let Finding { hit, known_score, .. } = Finding::of(&alert)?;
-        // An entry of a collection may be filed under one of its sources, in which it has another id or none.
-        let is_own = hit.datasets.last() == Some(&alert.list);
-        if !search.uses(&alert.list) || (is_own && !search.lists(&alert.list, &hit.id)) {
+        if !self.people.lists.may_count(&alert.list) {
             return self.close(&alert, AlertState::Delisted).await;
         }
-        if !search.is_changed(&alert.list, &hit.id) {
+        // An entry of a collection may be filed under one of its sources, in which it has another id or none.
+        let is_own = hit.datasets.last() == Some(&alert.list);
+        if is_own && !search.lists(&alert.list, &hit.id) {
+            return self.close(&alert, AlertState::Delisted).await;
+        }
+        let is_changed = search.is_changed(&alert.list, &hit.id);
+        if is_same_choice && !is_changed {
             return Ok(());
         }
-        let names = names::of_person(&mut self.app.db.read().await?, self.scope, alert.facemap_id).await?;
+        let person = names::of_person(&mut self.app.db.read().await?, self.scope, alert.facemap_id).await?;
         // An alert about a person who is no longer approved waits for a reviewer.
-        let Some(names) = names else { return Ok(()) };
-        let people = BTreeMap::from([(alert.facemap_id, names)]);
+        let Some(person) = person else { return Ok(()) };
+        if !self.may_count(&person.flows, &alert.list).await? {
+            return self.close(&alert, AlertState::Delisted).await;
+        }
+        if !is_changed {
+            return Ok(());
+        }
+        // The list may count for none of the Flows that are watched, or for a deleted one.
+        let searched = SearchedPerson {
+            names: person.names,
+            lists: vec![alert.list.clone()],
+        };
+        let people = BTreeMap::from([(alert.facemap_id, searched)]);
         let mut failed = BTreeSet::new();
         let found = self.search(search, people, &mut failed).await?;
         if !failed.is_empty() {
@@ -453,7 +484,7 @@ impl Run<'_> {
                 self.close(&alert, AlertState::NoMatch).await
             }
             Some(now) if score(&now) < alert.score => {
-                let recorder = Recorder::new(self.scope, &self.lists, search.changes());
+                let recorder = Recorder::new(self.scope, &self.people, search.changes());
                 store::transaction!(self.app.db, |tx| -> Result<(), Problem> {
                     store::faces::lock(tx, self.scope).await?;
                     self.keep_lease(tx).await?;
@@ -463,6 +494,21 @@ impl Run<'_> {
             // A stronger hit was recorded with the page of its person.
             Some(_) => Ok(()),
         }
+    }
+
+    /// Whether a list counts, or may count, for a person who is approved through these Flows. The deletion of a Flow
+    /// closes no alert.
+    async fn may_count(&self, flows: &BTreeSet<Uuid>, list: &str) -> Result<bool, Problem> {
+        if flows.is_empty() || self.people.may_count(flows, list) {
+            return Ok(true);
+        }
+        let mut conn = self.app.db.read().await?;
+        for flow in flows {
+            if store::flows::get(&mut conn, self.scope, *flow).await?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn close(&self, alert: &Alert, state: AlertState) -> Result<(), Problem> {

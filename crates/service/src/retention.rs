@@ -17,6 +17,7 @@ use uuid::Uuid;
 use verification::status::AttemptStatus;
 
 use super::actor::By;
+use super::flow_choices::FlowChoices;
 use super::flows::SaveOutcome;
 use super::{App, erasure, flows, reviews};
 use crate::problem::Problem;
@@ -252,10 +253,11 @@ pub async fn erase_attempt(
         if let Some(registration_id) = attempts::delete(tx, scope, attempt.log_id).await? {
             let before = registrations::get(tx, scope, registration_id).await?;
             let status = reviews::refresh_status(tx, scope, registration_id).await?;
-            // If an earlier approval counts again, the lists may have changed while it did not.
+            // If an earlier approval counts again, the lists may have changed while it did not. With the same status, it
+            // may be one through a Flow with other lists.
             if let Some(before) = before
-                && before.status != status
                 && status == Some(AttemptStatus::Approved)
+                && (before.status != status || FlowChoices::of_account(tx, scope).await?.has_lists())
             {
                 rescreenings::request(tx, scope, before.facemap_id).await?;
             }

@@ -76,7 +76,7 @@ pub async fn run(
         None => None,
     };
 
-    let settings = merchants::settings(&caller.merchant)?;
+    let settings = merchants::settings(&caller.merchant)?.for_flow(&against.flow.settings.screening_lists);
     let (mut gathered, screened, files) =
         gather_and_screen(app, &submission, &against.flow, settings.clone(), files).await?;
     if let Some(session_id) = against.session_id.filter(|_| submission.via_bearer) {
@@ -453,7 +453,10 @@ async fn record_in_one_transaction(
         };
         let log_id = attempts::insert(tx, scope, &new).await?;
         reuse::record(tx, scope, (attempt_id, key), &gathered.pictures).await?;
-        if screened.is_outdated(tx, scope).await? {
+        if screened
+            .is_outdated(tx, scope, (against.flow_id, facemap_id))
+            .await?
+        {
             store::rescreenings::request(tx, scope, facemap_id).await?;
         }
         if let Some(session) = &session {

@@ -198,6 +198,46 @@ pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
     Ok(execute!(tx, scope, SQL, id)? == 1)
 }
 
+/// A Flow whose settings may be about the screening of its people.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct ScreeningSettings {
+    /// The account.
+    pub merchant_id: Uuid,
+    /// The mode.
+    pub sandbox: bool,
+    /// The Flow.
+    pub id: Uuid,
+    /// See [`Flow::settings`].
+    pub settings: String,
+}
+
+macro_rules! select_screening_settings {
+    ($which:literal) => {
+        concat!(
+            "select merchant_id, sandbox, id, settings from flows where ",
+            $which,
+            "(settings like '%\"screeningLists\"%' or settings like '%\"ongoingScreening\"%')"
+        )
+    };
+}
+
+/// Every Flow whose settings contain `screeningLists` or `ongoingScreening`, in all accounts. Few do.
+pub async fn screening_settings(conn: &mut Conn) -> Result<Vec<ScreeningSettings>, Error> {
+    fetch!(
+        all,
+        conn,
+        across_accounts("every node looks for accounts whose people must be looked at again"),
+        ScreeningSettings,
+        select_screening_settings!("")
+    )
+}
+
+/// [`screening_settings`] of one account and mode.
+pub async fn screening_settings_of(conn: &mut Conn, scope: Scope) -> Result<Vec<ScreeningSettings>, Error> {
+    const SQL: &str = select_screening_settings!("merchant_id = $1 and sandbox = $2 and ");
+    fetch!(all, conn, scope, ScreeningSettings, SQL)
+}
+
 /// Records that a deleted Flow required two people for a decision.
 pub async fn record_deleted_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     const SQL: &str =

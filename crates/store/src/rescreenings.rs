@@ -4,7 +4,7 @@
 //! A run belongs to the worker with its lease. Each step of a run is one transaction with what the step found, so a
 //! run that a dead node left is continued without losing or repeating a step.
 
-use std::collections::BTreeMap;
+mod counting;
 
 use uuid::Uuid;
 
@@ -12,8 +12,7 @@ use crate::attempts::{self, Attempt};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
-/// Lists by name, each with the digest of its content in hexadecimal.
-pub type ListDigests = BTreeMap<String, String>;
+pub use self::counting::{CountingLists, INACTIVE, ListDigests};
 
 const RESCREENING: &str = "state of ongoing screening";
 
@@ -21,9 +20,9 @@ const RESCREENING: &str = "state of ongoing screening";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rescreening {
     /// The lists against which everybody was last looked at.
-    pub done: ListDigests,
+    pub done: CountingLists,
     /// The lists of the run in progress.
-    pub target: Option<ListDigests>,
+    pub target: Option<CountingLists>,
     /// The last person whom the run looked at.
     pub after: Uuid,
     /// When the run in progress, or the last one, began (ms).
@@ -114,14 +113,14 @@ pub async fn get(conn: &mut Conn, scope: Scope) -> Result<Option<Rescreening>, E
 
 /// Begins a run, or continues the one that another worker left, for `lease_ms`. `None`: another worker has it. A run
 /// for other lists than `target` begins at the first person again. Whatever it found in a list that is not as before
-/// may be wrong now, so the lists of such a run count as unknown.
+/// may be wrong now, so the lists of such a run count as unknown ([`CountingLists::known_since`]).
 ///
 /// # Errors
 /// [`Error::Unreadable`] for a row that no version writes.
 pub async fn begin(
     tx: &mut Tx,
     scope: Scope,
-    target: &ListDigests,
+    target: &CountingLists,
     lease: Uuid,
     lease_ms: i64,
 ) -> Result<Option<Rescreening>, Error> {
@@ -145,9 +144,9 @@ pub async fn begin(
     }
     let mut done = state.done;
     if let Some(abandoned) = &state.target {
-        done.retain(|name, digest| abandoned.get(name) == Some(digest));
+        done = done.after_abandoned(abandoned);
     }
-    let text = |lists: &ListDigests| serde_json::json!(lists).to_string();
+    let text = |lists: &CountingLists| serde_json::json!(lists).to_string();
     let (target, done) = (text(target), text(&done));
     const BEGIN: &str = "update rescreenings
                set target = $3, after_facemap = $4, started_at = $5, people = 0, alerts = 0, done = $6
@@ -304,6 +303,10 @@ pub struct AttemptNames {
     pub log_id: i64,
     /// Whether the attempt is approved.
     pub is_approved: bool,
+    /// The Flow.
+    pub flow_id: Uuid,
+    /// Its registration, if that is approved.
+    pub approved_registration: Option<Uuid>,
     /// The names.
     pub names: StoredNames,
 }
@@ -319,6 +322,19 @@ pub enum StoredNames {
     Unreadable,
 }
 
+#[derive(sqlx::FromRow)]
+struct NamesRow {
+    facemap_id: Uuid,
+    log_id: i64,
+    id: Uuid,
+    is_approved: bool,
+    flow_id: Uuid,
+    registration_id: Option<Uuid>,
+    wrapped_key: Vec<u8>,
+    names_sealed: Option<Vec<u8>>,
+    person_key: Vec<u8>,
+}
+
 /// The names of the attempts of everybody with an approved registration after one facemap, up to another. Names that
 /// cannot be opened do not hide the others.
 ///
@@ -330,37 +346,44 @@ pub async fn names_between(
     after: Uuid,
     last: Uuid,
 ) -> Result<Vec<AttemptNames>, Error> {
-    type Row = (Uuid, i64, Uuid, bool, Vec<u8>, Option<Vec<u8>>, Vec<u8>);
     const SQL: &str =
-        "select a.facemap_id, a.log_id, a.id, a.status = 'approved', a.wrapped_key, a.names_sealed,
-                   p.wrapped_key
+        "select a.facemap_id, a.log_id, a.id, a.status = 'approved' as is_approved, a.flow_id, q.id as registration_id,
+                   a.wrapped_key, a.names_sealed, p.wrapped_key as person_key
                from attempts a join people p
                    on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
+               left join registrations q
+                   on q.merchant_id = a.merchant_id and q.sandbox = a.sandbox and q.id = a.registration_id
+                       and q.status = 'approved'
                where a.merchant_id = $1 and a.sandbox = $2 and a.facemap_id > $3 and a.facemap_id <= $4
                    and exists (select 1 from registrations r
                        where r.merchant_id = $1 and r.sandbox = $2 and r.status = 'approved'
                            and r.facemap_id = a.facemap_id)
                order by a.facemap_id, a.log_id";
-    let rows = fetch!(all, conn, scope, Row, SQL, after, last)?;
+    let rows = fetch!(all, conn, scope, NamesRow, SQL, after, last)?;
     if rows.is_empty() {
         return Ok(Vec::new());
     }
     let merchant_key = merchants::key(conn, scope.merchant_id).await?;
-    let open = |(facemap_id, log_id, id, is_approved, wrapped, sealed, person_key): Row| {
+    let open = |row: NamesRow| {
         let read = |sealed: &[u8]| {
-            let keys = ((&facemap_id, &person_key[..]), (&id, &wrapped[..]));
+            let keys = (
+                (&row.facemap_id, &row.person_key[..]),
+                (&row.id, &row.wrapped_key[..]),
+            );
             let key = attempts::unwrap(&merchant_key, scope, keys.0, keys.1)?;
-            attempts::open_names(&key, scope, &id, sealed)
+            attempts::open_names(&key, scope, &row.id, sealed)
         };
-        let names = match sealed.as_deref().map(read) {
+        let names = match row.names_sealed.as_deref().map(read) {
             None => StoredNames::InRecord,
             Some(Ok(text)) => StoredNames::Text(text),
             Some(Err(_)) => StoredNames::Unreadable,
         };
         AttemptNames {
-            facemap_id,
-            log_id,
-            is_approved,
+            facemap_id: row.facemap_id,
+            log_id: row.log_id,
+            is_approved: row.is_approved,
+            flow_id: row.flow_id,
+            approved_registration: row.registration_id,
             names,
         }
     };

@@ -292,6 +292,7 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
         four_eyes,
         fraud_signs,
         ongoing_screening,
+        screening_lists,
     } = to;
     let name = |member: &str| format!("settings.{member}");
     let (old, new) = (
@@ -329,6 +330,32 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
         from.ongoing_screening,
         ongoing_screening,
     );
+    list_weakening(
+        found,
+        name("screeningLists"),
+        &from.screening_lists,
+        screening_lists,
+    );
+}
+
+fn has_fewer(old: &[String], new: &[String]) -> bool {
+    old.iter().any(|each| !new.contains(each))
+}
+
+fn joined(all: &[String]) -> String {
+    or_none(Some(all.join(", ")).filter(|names| !names.is_empty()))
+}
+
+/// Notes a choice of sanctions lists that may screen against fewer of them. An empty choice of an account means all
+/// lists that need no choice, including those imported later, and that of a Flow means the account's. Either may
+/// contain lists that the other choice lacks.
+fn list_weakening(found: &mut Weakenings, member: String, from: &[String], to: &[String]) {
+    let is_weaker = match (from.is_empty(), to.is_empty()) {
+        (true, true) => false,
+        (true, false) | (false, true) => true,
+        (false, false) => has_fewer(from, to),
+    };
+    found.note(is_weaker, member, joined(from), joined(to));
 }
 
 /// The account's settings that affect who passes.
@@ -378,19 +405,11 @@ pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakeni
         from.screening_threshold,
         screening_threshold,
     );
-    let missing = |old: &[String], new: &[String]| old.iter().any(|each| !new.contains(each));
-    let fewer_lists = match (from.screening_lists.is_empty(), screening_lists.is_empty()) {
-        (true, true) => false,
-        // No selection means all lists, including those imported later, except those that need a choice.
-        (true, false) | (false, true) => true,
-        (false, false) => missing(&from.screening_lists, screening_lists),
-    };
-    let listed = |all: &[String]| or_none(Some(all.join(", ")).filter(|names| !names.is_empty()));
-    found.note(
-        fewer_lists,
+    list_weakening(
+        &mut found,
         "screeningLists".into(),
-        listed(&from.screening_lists),
-        listed(screening_lists),
+        &from.screening_lists,
+        screening_lists,
     );
     found.note(
         *wallet_alert_days < from.wallet_alert_days,
@@ -399,10 +418,10 @@ pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakeni
         wallet_alert_days,
     );
     found.note(
-        missing(&from.blocked_countries, blocked_countries),
+        has_fewer(&from.blocked_countries, blocked_countries),
         "blockedCountries".into(),
-        listed(&from.blocked_countries),
-        listed(blocked_countries),
+        joined(&from.blocked_countries),
+        joined(blocked_countries),
     );
     found.0
 }

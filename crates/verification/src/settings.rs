@@ -54,7 +54,12 @@ pub struct Settings {
     pub fraud_signs: FraudSigns,
     /// Approved people are looked at again when a sanctions list changes.
     pub ongoing_screening: bool,
+    /// The sanctions lists against which the Flow's people are screened. If empty, those of the account.
+    pub screening_lists: Vec<String>,
 }
+
+/// The most sanctions lists that a Flow may choose.
+pub const MAX_SCREENING_LISTS: usize = 50;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -69,6 +74,7 @@ impl Default for Settings {
             four_eyes: false,
             fraud_signs: FraudSigns::default(),
             ongoing_screening: true,
+            screening_lists: Vec::new(),
         }
     }
 }
@@ -76,7 +82,8 @@ impl Default for Settings {
 impl Settings {
     /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`),
     /// `attemptsPerLink`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `fourEyes`, `fraudSigns`
-    /// (`off`, `show`, `review`), `ongoingScreening`. Null and absent mean the same. Unknown members are ignored.
+    /// (`off`, `show`, `review`), `ongoingScreening`, `screeningLists`. Null and absent mean the same. Unknown
+    /// members are ignored.
     ///
     /// # Errors
     /// Every fault, as `settings.<field> - <reason>`.
@@ -145,6 +152,13 @@ impl Settings {
                 Value::as_bool,
             )
             .unwrap_or(defaults.ongoing_screening),
+            screening_lists: read(
+                &mut body,
+                "screeningLists",
+                "must be an array of at most 50 different names of sanctions lists",
+                list_names,
+            )
+            .unwrap_or_default(),
         };
         if let (Some(band), Some(threshold)) = (settings.review_band, settings.match_threshold)
             && band > threshold
@@ -201,6 +215,21 @@ fn fraud_signs(value: &Value) -> Option<FraudSigns> {
     }
 }
 
+fn list_names(value: &Value) -> Option<Vec<String>> {
+    let items = value
+        .as_array()
+        .filter(|items| items.len() <= MAX_SCREENING_LISTS)?;
+    let mut names: Vec<String> = Vec::new();
+    for item in items {
+        let name = item.as_str().filter(|name| !name.trim().is_empty())?;
+        if names.iter().any(|known| known == name) {
+            return None;
+        }
+        names.push(name.to_owned());
+    }
+    Some(names)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -249,5 +278,39 @@ mod tests {
             ])
         );
         assert!(parse(&json!({"matchThreshold": 50, "reviewBand": 60})).is_err());
+    }
+
+    #[test]
+    fn sanctions_lists_are_different_names() {
+        let numbered = |count: usize| (0..count).map(|n| format!("list-{n}")).collect::<Vec<_>>();
+        for (lists, expected) in [
+            (json!(null), Some(vec![])),
+            (json!([]), Some(vec![])),
+            (json!(["un", "eu"]), Some(vec!["un".to_owned(), "eu".to_owned()])),
+            (
+                json!(numbered(MAX_SCREENING_LISTS)),
+                Some(numbered(MAX_SCREENING_LISTS)),
+            ),
+            (json!(numbered(MAX_SCREENING_LISTS + 1)), None),
+            (json!(["un", "un"]), None),
+            (json!([""]), None),
+            (json!([" "]), None),
+            (json!(["un", 1]), None),
+            (json!("un"), None),
+            (json!({"un": true}), None),
+        ] {
+            let found = parse(&json!({"screeningLists": lists}));
+            let expected = expected.ok_or_else(|| {
+                vec![
+                    "settings.screeningLists - must be an array of at most 50 different names of sanctions lists"
+                        .to_owned(),
+                ]
+            });
+            assert_eq!(
+                found.map(|settings| settings.screening_lists),
+                expected,
+                "{lists}"
+            );
+        }
     }
 }

@@ -17,6 +17,7 @@ mod documents;
 mod engine_worker;
 mod erasure;
 mod failover;
+mod flow_lists;
 mod flows;
 mod groups;
 mod harness;

@@ -1,5 +1,7 @@
 //! Turns a person's hits into alerts and announces them. `verification::rescreening` decides which hits are news.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use store::alerts::{self, Alert, AlertState, NewAlert};
 use store::attempts::{self, Attempt};
@@ -10,10 +12,10 @@ use verification::screening::ScreeningHit;
 use verification::status::AttemptStatus;
 use verification::suppression::{ClearedListing, effective_listings, is_covered, score};
 
+use super::person_lists::PersonLists;
 use super::search::Changes;
 use crate::alerts::{Finding, note};
 use crate::attempt_detail::Detail;
-use crate::lists::MerchantLists;
 use crate::problem::Problem;
 use crate::stored_hits::{is_match, stored_screening};
 use crate::watched::{four_eyes_of, watched};
@@ -25,12 +27,12 @@ const ACTOR: &str = "server";
 /// Records what was found about an account's people.
 pub(super) struct Recorder<'a> {
     scope: Scope,
-    lists: &'a MerchantLists,
+    lists: &'a PersonLists,
     changes: &'a Changes,
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(scope: Scope, lists: &'a MerchantLists, changes: &'a Changes) -> Self {
+    pub(super) fn new(scope: Scope, lists: &'a PersonLists, changes: &'a Changes) -> Self {
         Recorder {
             scope,
             lists,
@@ -57,10 +59,12 @@ impl<'a> Recorder<'a> {
         };
         let earlier = alerts::of_person(tx, scope, person).await?;
         let known = known_hits(&attempts, &earlier);
+        let flows: BTreeSet<Uuid> = watched.iter().map(|attempt| attempt.flow_id).collect();
+        let counting = self.lists.searched(&flows);
         let cleared = self.cleared(tx, person, &watched).await?;
         let mut opened = 0;
         for hit in hits.iter().filter(|hit| !is_covered(&cleared, hit)) {
-            let (Some(news), Some(list)) = (news(&known, hit), self.list_of(hit)) else {
+            let (Some(news), Some(list)) = (news(&known, hit), list_of(hit, &counting)) else {
                 continue;
             };
             let listing = alerts::listing_ref(tx, scope, list, &hit.id);
@@ -135,17 +139,17 @@ impl<'a> Recorder<'a> {
             known_score,
             change: change.map(|(kind, _)| *kind),
             fields: change.map(|(_, fields)| fields.clone()).unwrap_or_default(),
-            version: self.lists.screener.lists().get(list).cloned().unwrap_or_default(),
+            version: self
+                .lists
+                .lists
+                .all
+                .screener
+                .lists()
+                .get(list)
+                .cloned()
+                .unwrap_or_default(),
         };
         serde_json::to_string(&finding).map_err(Problem::internal)
-    }
-
-    /// The imported list that contains a hit. An entry names the list that it was imported with last.
-    fn list_of<'h>(&self, hit: &'h ScreeningHit) -> Option<&'h str> {
-        let mut datasets = hit.datasets.iter().rev();
-        datasets
-            .find(|name| self.lists.names.contains(name))
-            .map(String::as_str)
     }
 
     /// The listings that a reviewer found not to mean the person. They count for all of the person's approvals, so the
@@ -170,6 +174,12 @@ impl<'a> Recorder<'a> {
         let cleared = rows.map_or_else(Vec::new, |rows| suppressions::cleared(&rows));
         Ok(effective_listings(cleared, needs_two))
     }
+}
+
+/// The imported list that contains a hit, of those that count. An entry names the list that it was imported with last.
+fn list_of<'h>(hit: &'h ScreeningHit, counting: &[String]) -> Option<&'h str> {
+    let mut datasets = hit.datasets.iter().rev();
+    datasets.find(|name| counting.contains(name)).map(String::as_str)
 }
 
 /// The hits that the person's approved attempts listed, and those of alerts that are decided. A record that cannot be

@@ -13,11 +13,28 @@ use crate::attempt_detail::Detail;
 use crate::names::submitted_then;
 use crate::problem::Problem;
 
+/// A person with an approved registration.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Person {
+    /// The names.
+    pub(super) names: Vec<ScreenedName>,
+    /// The Flows of the newest approved attempt of each approved registration.
+    pub(super) flows: BTreeSet<Uuid>,
+}
+
+/// What was read of one person's attempts.
+#[derive(Default)]
+struct Collected {
+    names: Vec<(bool, AttemptNames)>,
+    /// By registration.
+    flows: BTreeMap<Uuid, Uuid>,
+}
+
 /// The names of people with an approved registration.
 #[derive(Default)]
 pub(super) struct Names {
     /// By person.
-    pub(super) people: BTreeMap<Uuid, Vec<ScreenedName>>,
+    pub(super) people: BTreeMap<Uuid, Person>,
     /// People of whom this version cannot read every name.
     pub(super) unreadable: BTreeSet<Uuid>,
     /// Attempts of earlier versions, with their names as JSON.
@@ -34,7 +51,7 @@ impl Names {
     ) -> Result<Names, Problem> {
         let rows = rescreenings::names_between(conn, scope, after, last).await?;
         let mut found = Names::default();
-        let mut people: BTreeMap<Uuid, Vec<(bool, AttemptNames)>> = BTreeMap::new();
+        let mut people: BTreeMap<Uuid, Collected> = BTreeMap::new();
         for row in rows {
             let names = match row.names {
                 StoredNames::Text(names) => serde_json::from_str(&names).ok(),
@@ -54,10 +71,20 @@ impl Names {
                 continue;
             };
             let of_person = people.entry(row.facemap_id).or_default();
-            of_person.push((row.is_approved, names));
+            of_person.names.push((row.is_approved, names));
+            if let Some(registration) = row.approved_registration.filter(|_| row.is_approved) {
+                // The rows are ordered, so that the newest attempt remains.
+                of_person.flows.insert(registration, row.flow_id);
+            }
         }
         people.retain(|person, _| !found.unreadable.contains(person));
-        let of_person = |(person, attempts)| (person, names_of_person(attempts));
+        let of_person = |(person, attempts): (Uuid, Collected)| {
+            let read = Person {
+                names: names_of_person(attempts.names),
+                flows: attempts.flows.into_values().collect(),
+            };
+            (person, read)
+        };
         found.people = people.into_iter().map(of_person).collect();
         Ok(found)
     }
@@ -84,15 +111,15 @@ impl Names {
     }
 }
 
-/// The names of one person; `None` if the person has no approved registration.
+/// One person; `None` if the person has no approved registration.
 ///
 /// # Errors
-/// 503 if this version cannot read all of them.
+/// 503 if this version cannot read all names.
 pub(super) async fn of_person(
     conn: &mut Conn,
     scope: Scope,
     person: Uuid,
-) -> Result<Option<Vec<ScreenedName>>, Problem> {
+) -> Result<Option<Person>, Problem> {
     let before = Uuid::from_u128(person.as_u128().saturating_sub(1));
     let mut names = Names::between(conn, scope, before, person).await?;
     match names.unreadable.is_empty() {

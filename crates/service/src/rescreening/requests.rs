@@ -4,12 +4,15 @@
 use std::sync::Arc;
 
 use sanctions::WordMemory;
-use store::rescreenings::{self, Request};
+use store::rescreenings::{self, CountingLists, Request};
+use store::{Scope, Tx};
 
-use super::current::is_current;
+use super::current::is_current_for_people;
 use super::findings::Recorder;
 use super::names;
+use super::person_lists::PersonLists;
 use super::search::Search;
+use crate::flow_choices::FlowChoices;
 use crate::problem::Problem;
 use crate::{Shared, cpu, merchants};
 
@@ -48,27 +51,35 @@ async fn answer_one(app: &Shared, request: Request) -> Result<bool, Problem> {
     let account = store::merchants::get(&mut app.db.read().await?, scope.merchant_id).await?;
     let Some(account) = account else { return Ok(false) };
     let settings = merchants::settings(&account)?;
+    let choices = FlowChoices::of_account(&mut app.db.read().await?, scope).await?;
     let lists = app
         .lists
-        .for_merchant(scope.sandbox, &settings)
+        .for_people(scope.sandbox, &settings, &choices.lists)
         .map_err(|reason| crate::names::unavailable(reason.to_string()))?;
-    let names = names::of_person(&mut app.db.read().await?, scope, facemap_id).await?;
-    let (search, options) = (Arc::new(Search::whole(&lists)), lists.options(&settings));
-    let hits = match names.clone() {
+    let people = PersonLists { lists, choices };
+    let person = names::of_person(&mut app.db.read().await?, scope, facemap_id).await?;
+    let search = Arc::new(Search::whole(&people.lists.all));
+    let hits = match person.clone() {
         // The person is no longer approved.
         None => Vec::new(),
-        Some(names) => {
-            let search = Arc::clone(&search);
-            cpu::blocking(move || Ok(search.hits(&names, &options, &mut WordMemory::default()))).await??
+        Some(person) => {
+            let lists = people.searched(&person.flows);
+            let (search, options) = (Arc::clone(&search), people.lists.all.options(&settings));
+            cpu::blocking(move || {
+                Ok(search.hits(&person.names, &lists, &options, &mut WordMemory::default()))
+            })
+            .await??
         }
     };
-    let recorder = Recorder::new(scope, &lists, search.changes());
+    let recorder = Recorder::new(scope, &people, search.changes());
+    let counting = people.lists.counting();
     store::transaction!(app.db, |tx| -> Result<bool, Problem> {
         store::faces::lock(tx, scope).await?;
         // An older node asks again without a new token.
-        let are_same = names::of_person(tx, scope, facemap_id).await? == names;
-        if !are_same
-            || !is_current(tx, scope, &settings, &lists).await?
+        let is_same = names::of_person(tx, scope, facemap_id).await? == person;
+        if !is_same
+            || !is_current_for_people(tx, scope, &settings, &people).await?
+            || !is_of_last_run(tx, scope, &counting).await?
             || !rescreenings::take_request(tx, request).await?
         {
             return Ok(false);
@@ -76,4 +87,14 @@ async fn answer_one(app: &Shared, request: Request) -> Result<bool, Problem> {
         recorder.record(tx, facemap_id, &hits).await?;
         Ok(true)
     })
+}
+
+/// Whether the run in progress, or the last one, is about these lists. Otherwise the next run begins soon, and the person
+/// is looked at after its beginning. A later run then finds everything that differs.
+async fn is_of_last_run(tx: &mut Tx, scope: Scope, lists: &CountingLists) -> Result<bool, Problem> {
+    match rescreenings::get(tx, scope).await {
+        Ok(state) => Ok(state.is_none_or(|state| state.target.unwrap_or(state.done) == *lists)),
+        Err(store::Error::Unreadable(_)) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
 }

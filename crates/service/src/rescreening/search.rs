@@ -42,10 +42,9 @@ impl LastSearch {
     /// See [`Search::new`]. Blocks a worker thread, not the server.
     pub(super) async fn get(
         &mut self,
-        lists: &Arc<MerchantLists>,
+        lists: &MerchantLists,
         store: &ListStore,
-        done: &ListDigests,
-        target: &ListDigests,
+        (done, target): (&ListDigests, &ListDigests),
     ) -> Result<Arc<Search>, Problem> {
         if let Some((known_done, known_target, search)) = &self.0
             && (known_done, known_target) == (done, target)
@@ -53,9 +52,9 @@ impl LastSearch {
             return Ok(Arc::clone(search));
         }
         self.0 = None;
-        let (lists, store) = (Arc::clone(lists), store.clone());
+        let (screener, store) = (Arc::clone(&lists.screener), store.clone());
         let (before, now) = (done.clone(), target.clone());
-        let search = cpu::blocking(move || Ok(Search::new(&lists, &store, &before, &now))).await??;
+        let search = cpu::blocking(move || Ok(Search::new(&screener, &store, &before, &now))).await??;
         let search = Arc::new(search);
         self.0 = Some((done.clone(), target.clone(), Arc::clone(&search)));
         Ok(search)
@@ -63,9 +62,9 @@ impl LastSearch {
 }
 
 impl Search {
-    /// Everything that differs from the lists of the last run. `lists` are those of `target`.
+    /// Everything that differs from the lists of the last run. `whole` is the index of those of `target`.
     pub(super) fn new(
-        lists: &MerchantLists,
+        whole: &Arc<Screener>,
         store: &ListStore,
         done: &ListDigests,
         target: &ListDigests,
@@ -108,8 +107,8 @@ impl Search {
         // The lists of other accounts are left out by the options of each search.
         let all_changed = search.unknown.len() == target.len();
         search.screener = match all_changed {
-            true => Arc::clone(&lists.screener),
-            false => Arc::new(Screener::of_parts(Arc::clone(&lists.screener), parts)),
+            true => Arc::clone(whole),
+            false => Arc::new(Screener::of_parts(Arc::clone(whole), parts)),
         };
         Ok(search)
     }
@@ -175,11 +174,6 @@ impl Search {
         self.ids.contains_key(list) || !self.used.contains(list)
     }
 
-    /// Whether the account uses a list.
-    pub(super) fn uses(&self, list: &str) -> bool {
-        self.used.contains(list)
-    }
-
     /// Whether a list that may have changed contains an entry.
     pub(super) fn lists(&self, list: &str, id: &str) -> bool {
         self.ids.get(list).is_none_or(|ids| ids.contains(id))
@@ -190,15 +184,22 @@ impl Search {
         self.unknown.contains(list) || self.changes.contains_key(&(list.to_owned(), id.to_owned()))
     }
 
-    /// All hits of a person's names, matches first. `memory` belongs to this search.
+    /// All hits of a person's names in the lists that count for the person, matches first. `memory` belongs to this
+    /// search.
     pub(super) fn hits(
         &self,
         names: &[ScreenedName],
+        lists: &[String],
         options: &ScreenOptions,
         memory: &mut WordMemory,
     ) -> Result<Vec<ScreeningHit>, Problem> {
+        if lists.is_empty() {
+            // Without names, all lists would be searched.
+            return Ok(Vec::new());
+        }
         let options = ScreenOptions {
             limit: usize::MAX,
+            datasets: lists.to_vec(),
             ..options.clone()
         };
         let mut screened = Vec::new();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reference::status::{AttemptStatus, Decision};
 use store::alerts::{self, AlertFilter, AlertState, NewAlert, StateFilter};
 use store::attempts;
-use store::rescreenings::{self, ListDigests, Request, Rescreening, Step, StoredNames};
+use store::rescreenings::{self, CountingLists, ListDigests, Request, Rescreening, Step, StoredNames};
 use store::{Error, Scope};
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ use crate::review::{attempt, log};
 
 const LEASE: i64 = 60_000;
 
-async fn begin(bench: &Bench, scope: Scope, target: &ListDigests, lease: Uuid) -> Option<Rescreening> {
+async fn begin(bench: &Bench, scope: Scope, target: &CountingLists, lease: Uuid) -> Option<Rescreening> {
     store::transaction!(bench.db, |tx| -> Result<Option<Rescreening>, Error> {
         rescreenings::begin(tx, scope, target, lease, LEASE).await
     })
@@ -42,10 +42,10 @@ async fn finish(bench: &Bench, scope: Scope, lease: Uuid) -> bool {
 
 pub(crate) async fn a_run_belongs_to_one_worker_and_is_continued(bench: Bench) {
     let scope = bench.scope().await;
-    let lists = |digest: &str| ListDigests::from([("un".to_owned(), digest.to_owned())]);
+    let lists = |digest: &str| CountingLists::from(ListDigests::from([("un".to_owned(), digest.to_owned())]));
     let (ada, bob) = (Uuid::from_u128(0xA), Uuid::from_u128(0xB));
     let begun = begin(&bench, scope, &lists("1"), ada).await.unwrap();
-    assert_eq!((begun.done.len(), begun.after), (0, Uuid::nil()));
+    assert_eq!((begun.done, begun.after), (CountingLists::default(), Uuid::nil()));
     assert!(
         begin(&bench, scope, &lists("1"), bob).await.is_none(),
         "it is leased"
@@ -94,7 +94,8 @@ pub(crate) async fn what_a_run_may_have_got_wrong_is_looked_at_again(bench: Benc
     let scope = bench.scope().await;
     let lists = |un: &str, eu: Option<&str>| {
         let eu = eu.map(|digest| ("eu".to_owned(), digest.to_owned()));
-        ListDigests::from_iter([("un".to_owned(), un.to_owned())].into_iter().chain(eu))
+        let un = ("un".to_owned(), un.to_owned());
+        CountingLists::from(ListDigests::from_iter([un].into_iter().chain(eu)))
     };
     let (ada, bob) = (Uuid::from_u128(0xA), Uuid::from_u128(0xB));
     begin(&bench, scope, &lists("1", Some("1")), ada).await.unwrap();
@@ -103,13 +104,16 @@ pub(crate) async fn what_a_run_may_have_got_wrong_is_looked_at_again(bench: Benc
     begin(&bench, scope, &lists("2", None), ada).await.unwrap();
     bench.pass(Duration::from_secs(61));
     let back = begin(&bench, scope, &lists("1", Some("1")), bob).await.unwrap();
-    assert_eq!(back.done, ListDigests::new());
+    assert_eq!(back.done, CountingLists::default());
     assert!(finish(&bench, scope, bob).await);
     // A list that the abandoned run left as it was is still known.
     begin(&bench, scope, &lists("2", Some("1")), ada).await.unwrap();
     bench.pass(Duration::from_secs(61));
     let back = begin(&bench, scope, &lists("3", Some("1")), bob).await.unwrap();
-    assert_eq!(back.done, ListDigests::from([("eu".to_owned(), "1".to_owned())]));
+    assert_eq!(
+        back.done,
+        ListDigests::from([("eu".to_owned(), "1".to_owned())]).into()
+    );
     // What was forgotten ends the run in progress.
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         rescreenings::forget(tx, scope).await
@@ -117,7 +121,7 @@ pub(crate) async fn what_a_run_may_have_got_wrong_is_looked_at_again(bench: Benc
     .unwrap();
     assert!(!advance(&bench, scope, bob, 6).await && !finish(&bench, scope, bob).await);
     let begun = begin(&bench, scope, &lists("3", None), ada).await.unwrap();
-    assert_eq!((begun.done, begun.after), (ListDigests::new(), Uuid::nil()));
+    assert_eq!((begun.done, begun.after), (CountingLists::default(), Uuid::nil()));
     // A row that cannot be read is no reason to forget the others.
     bench.sql("update rescreenings set done = 'x'").await;
     let all = rescreenings::list(&mut bench.read().await).await.unwrap();
@@ -274,6 +278,15 @@ pub(crate) async fn names_are_read_of_approved_people_alone(bench: Bench) {
         ),
         (1, log_id, true, &StoredNames::Text("{\"names\":[1]}".into()))
     );
+    // Its registration is not the attempt's.
+    assert_eq!(
+        (found[0].flow_id, found[0].approved_registration),
+        (own.flow_id, None)
+    );
+    bench
+        .sql("update attempts set registration_id = (select id from registrations)")
+        .await;
+    assert!(names().await[0].approved_registration.is_some());
     // An attempt of an earlier version has no names beside its record.
     bench.sql("update attempts set names_sealed = null").await;
     assert_eq!(names().await[0].names, StoredNames::InRecord);

@@ -74,7 +74,7 @@ fn flow(change: &Value) -> Flow {
         "geoBlockedCountries": [{"countryAlpha2": "CU"}],
         "minAge": 18, "maxAge": 70,
         "settings": {"matchThreshold": 85, "reviewBand": 70, "reviewPolicy": "on_match", "attemptsPerLink": 3,
-            "retentionDays": 100, "fourEyes": true, "fraudSigns": "show"},
+            "retentionDays": 100, "fourEyes": true, "fraudSigns": "show", "screeningLists": ["eu", "ofac"]},
     });
     for (part, value) in change.as_object().expect("an object") {
         match (&mut whole[part], value) {
@@ -229,6 +229,15 @@ fn a_flow_that_checks_less_is_weaker() {
         (json!({"settings": {"retentionDays": null}}), &[]),
         (json!({"settings": {"fourEyes": false}}), &["settings.fourEyes"]),
         (json!({"settings": {"hideSanctionsDetail": true}}), &[]),
+        (
+            json!({"settings": {"screeningLists": ["ofac", "un"]}}),
+            &["settings.screeningLists"],
+        ),
+        (json!({"settings": {"screeningLists": ["un", "ofac", "eu"]}}), &[]),
+        (
+            json!({"settings": {"screeningLists": []}}),
+            &["settings.screeningLists"],
+        ),
     ];
     for (change, expected) in rows {
         let members: Vec<String> = flow_weakenings(&same, &flow(change), DEFAULTS)
@@ -237,6 +246,9 @@ fn a_flow_that_checks_less_is_weaker() {
             .collect();
         assert_eq!(members, *expected, "{change}");
     }
+    let of_account = flow(&json!({"settings": {"screeningLists": []}}));
+    let found = flow_weakenings(&of_account, &same, DEFAULTS);
+    assert_eq!(found.len(), 1, "two lists in place of the account's: {found:?}");
     let forever = flow(&json!({"settings": {"retentionDays": null}}));
     let defaults = Defaults {
         retention_days: None,
