@@ -18,6 +18,7 @@ use service::theme::{Accent, DARK_SURFACE, LIGHT_SURFACE, Rgb, accent, contrast}
 use service::{App, Shared, branding, merchants};
 
 use super::flows::form::FormFields;
+use super::list_boxes::{ListBox, list_boxes};
 use super::page::{Page, done, html};
 use super::proposal::redirect_after_proposal;
 use super::routes::Routes;
@@ -40,14 +41,6 @@ struct Swatch {
     contrast: String,
     set: String,
     is_kept: bool,
-}
-
-/// A sanctions list to choose.
-struct ListBox {
-    name: String,
-    is_chosen: bool,
-    /// Whether it is screened only if it is chosen.
-    needs_choice: bool,
 }
 
 #[derive(Template)]
@@ -150,27 +143,6 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
         ..
     } = merchants::settings(merchant)?;
     let swatches = brand_color.as_deref().and_then(Rgb::parse).map(swatches);
-    let mut lists: Vec<ListBox> = app
-        .lists
-        .known()
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(name, needs_choice)| ListBox {
-            is_chosen: screening_lists.contains(&name),
-            name,
-            needs_choice,
-        })
-        .collect();
-    // A chosen list that is not active now remains in the form, so that saving does not drop it.
-    for name in screening_lists {
-        if !lists.iter().any(|known| known.name == name) {
-            lists.push(ListBox {
-                name,
-                is_chosen: true,
-                needs_choice: false,
-            });
-        }
-    }
     let mut countries: Vec<_> = reference::countries().iter().collect();
     countries.sort_unstable_by_key(|country| country.name);
     Ok(BrandingPage {
@@ -189,7 +161,7 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
             ),
         ]),
         blocked: blocked_countries.iter().map(|code| code.to_uppercase()).collect(),
-        lists,
+        lists: list_boxes(app, &screening_lists),
         countries,
         swatches: swatches.into_iter().flatten().collect(),
         faults: BTreeMap::new(),

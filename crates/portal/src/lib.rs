@@ -25,6 +25,7 @@ mod handler;
 pub mod insight;
 pub mod keys;
 pub mod links;
+mod list_boxes;
 pub mod monitoring;
 pub mod nav;
 pub mod operator;

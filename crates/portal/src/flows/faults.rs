@@ -107,6 +107,7 @@ fn link(page: &Page, field: &str) -> (String, String) {
         "overrides" => ("overrides", "flows.overrides"),
         "settings.reviewPolicy" => ("policy", "flows.policy"),
         "settings.ongoingScreening" => ("ongoing-screening", "flows.ongoing_screening"),
+        "settings.screeningLists" => ("screening-lists", "flows.screening_lists"),
         "settings.fraudSigns" => ("fraud-signs", "flows.fraud_signs"),
         "settings.matchThreshold" => ("f-matchThreshold", "flows.match_threshold"),
         "settings.reviewBand" => ("f-reviewBand", "flows.review_band"),

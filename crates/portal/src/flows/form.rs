@@ -26,11 +26,12 @@ pub const PERSON: [&str; 6] = ["middleName", "dob", "nationality", "phone", "ema
 pub const ADDRESS: [&str; 6] = ["street", "street2", "city", "state", "postcode", "country"];
 
 /// Settings that not every editor of Flows may change, and the action that permits each.
-const RESERVED: [(&str, Action); 7] = [
+const RESERVED: [(&str, Action); 8] = [
     ("reviewPolicy", Action::ManageRules),
     ("fourEyes", Action::ManageRules),
     ("fraudSigns", Action::ManageRules),
     ("ongoingScreening", Action::ManageRules),
+    ("screeningLists", Action::ManageRules),
     ("matchThreshold", Action::ManageRules),
     ("reviewBand", Action::ManageRules),
     ("retentionDays", Action::ManageRetention),
@@ -163,6 +164,10 @@ fn settings(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> O
         }
         _ => {}
     }
+    let lists = chosen_lists(&stored, sent);
+    if !lists.is_empty() || settings.contains_key("screeningLists") {
+        settings.insert("screeningLists".into(), lists.into());
+    }
     for key in ["hideSanctionsDetail", "fourEyes"] {
         set_switch(&mut settings, key, sent.is_on(key));
     }
@@ -172,6 +177,18 @@ fn settings(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> O
         }
     }
     settings
+}
+
+/// The names of the chosen sanctions lists: the stored ones in their order, then the others.
+fn chosen_lists(stored: &Object, sent: &FormFields) -> Vec<String> {
+    let mut names = texts(stored.get("screeningLists"));
+    names.retain(|name| sent.all("screeningLists").any(|chosen| chosen == name));
+    for chosen in sent.all("screeningLists") {
+        if !names.iter().any(|name| name == chosen) {
+            names.push(chosen.to_owned());
+        }
+    }
+    names
 }
 
 /// A country's override after the form was applied. Members that the form does not show remain unchanged.
@@ -230,6 +247,16 @@ fn object(value: Option<&Value>) -> Object {
 
 fn items(value: Option<&Value>) -> Vec<Value> {
     value.and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// The texts in a list.
+fn texts(value: Option<&Value>) -> Vec<String> {
+    let items = items(value);
+    items
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Sets a switch. Absent means off, so switching off an absent member adds nothing.
@@ -393,6 +420,15 @@ impl FlowForm {
     /// Whether approved people are screened again when a list changes.
     pub fn is_ongoing(&self) -> bool {
         self.text("settings.ongoingScreening") != "false"
+    }
+
+    /// The names of the chosen sanctions lists.
+    pub fn screening_lists(&self) -> Vec<String> {
+        texts(
+            self.body
+                .get("settings")
+                .and_then(|all| all.get("screeningLists")),
+        )
     }
 
     /// `liveness`, `liveSelfie`, or empty for an ordinary photo.

@@ -17,7 +17,7 @@ use reference::{Country, UTOPIA};
 use service::flows::{self, Draft, SaveOutcome};
 use service::permissions::Action;
 use service::problem::Problem;
-use service::{Shared, groups, hosted, merchants, sessions};
+use service::{App, Shared, groups, hosted, merchants, sessions};
 use store::flows::Flow;
 use store::groups::Group;
 use verification::consequences;
@@ -27,6 +27,7 @@ use self::form::{FlowForm, FormFields, Object};
 use self::sentences::Sentence;
 use super::frame::frame_by_self;
 use super::links::LinkMade;
+use super::list_boxes::{ListBox, list_boxes};
 use super::page::{Page, done, html};
 use super::proposal::redirect_after_proposal;
 use super::routes::Routes;
@@ -136,6 +137,7 @@ struct EditorPage {
     address: [&'static str; 6],
     types: [&'static str; 4],
     backs: [(&'static str, &'static str); 2],
+    lists: Vec<ListBox>,
 }
 
 #[derive(Template)]
@@ -155,12 +157,14 @@ struct Editor {
 }
 
 impl Editor {
-    fn show(self, faults: Faults) -> Result<Response, Problem> {
+    fn show(self, app: &App, faults: Faults) -> Result<Response, Problem> {
         let status = faults.status();
         let outlook = build_outlook(&self.page, &self.member, &self.body, &self.look)?;
         let live = !self.member.sandbox;
+        let form = FlowForm::new(self.body);
         let shown = html(EditorPage {
-            form: FlowForm::new(self.body),
+            lists: list_boxes(app, &form.screening_lists()),
+            form,
             look: self.look,
             countries: countries(!live),
             person: form::PERSON,
@@ -227,7 +231,7 @@ fn build_outlook(page: &Page, member: &Member, body: &Object, look: &str) -> Res
     })
 }
 
-async fn new(member: Member, page: Page) -> Result<Response, Rejection> {
+async fn new(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     Ok(Editor {
         page,
         member,
@@ -235,7 +239,7 @@ async fn new(member: Member, page: Page) -> Result<Response, Rejection> {
         body: form::new_body(),
         look: DEFAULT_COUNTRY.into(),
     }
-    .show(Faults::default())?)
+    .show(&app, Faults::default())?)
 }
 
 /// The page of a Flow that cannot be parsed. It shows the repair command instead of an editor that could not
@@ -278,7 +282,7 @@ async fn edit(
         flow: Some(flow),
         look: DEFAULT_COUNTRY.into(),
     }
-    .show(Faults::default())?)
+    .show(&app, Faults::default())?)
 }
 
 type Pairs = Form<Vec<(String, String)>>;
@@ -345,7 +349,7 @@ async fn store(
         body,
         look: sent.one("look").into(),
     }
-    .show(faults)?)
+    .show(app, faults)?)
 }
 
 /// The body from the form, applied to the stored Flow that it edits.

@@ -45,6 +45,9 @@ fn unchanged(body: &Object) -> FormFields {
     put("reviewPolicy", &form.policy());
     put("fraudSigns", &form.fraud_signs());
     put("ongoingScreening", if form.is_ongoing() { "on" } else { "off" });
+    for name in form.screening_lists() {
+        put("screeningLists", &name);
+    }
     for key in ["hideSanctionsDetail", "fourEyes"] {
         if form.setting_is_on(key) {
             put(key, "on");
@@ -212,12 +215,34 @@ fn choices_become_the_members_that_verification_reads() {
 }
 
 #[test]
+fn lists_are_chosen_in_their_stored_order() {
+    let mut body = new_body();
+    let choose = |body: &Object, names: &[&str]| {
+        let mut form = unchanged(body);
+        form.0.retain(|(key, _)| key != "screeningLists");
+        let chosen = names
+            .iter()
+            .map(|name| ("screeningLists".to_owned(), (*name).to_owned()));
+        form.0.extend(chosen);
+        merge(body, &form, |_| true)
+    };
+    assert_eq!(choose(&body, &[])["settings"], json!({}));
+    body = choose(&body, &["un"]);
+    body = choose(&body, &["eu", "un"]);
+    assert_eq!(body["settings"]["screeningLists"], json!(["un", "eu"]));
+    body = choose(&body, &["ch", "eu"]);
+    assert_eq!(FlowForm::new(body.clone()).screening_lists(), ["eu", "ch"]);
+    assert_eq!(choose(&body, &[])["settings"]["screeningLists"], json!([]));
+}
+
+#[test]
 fn reserved_settings_stay_as_they_were_stored() {
     let forged = [
         ("reviewPolicy", "never"),
         ("fourEyes", "on"),
         ("fraudSigns", "show"),
         ("ongoingScreening", "off"),
+        ("screeningLists", "demo"),
         ("matchThreshold", "1"),
         ("reviewBand", "1"),
         ("retentionDays", "1"),
@@ -233,6 +258,7 @@ fn reserved_settings_stay_as_they_were_stored() {
                 "fourEyes",
                 "fraudSigns",
                 "ongoingScreening",
+                "screeningLists",
                 "matchThreshold",
                 "reviewBand",
             ],
