@@ -1,20 +1,18 @@
-//! What the Flows of an account chose about the screening of their people. It screens nobody.
+//! The sanctions lists that the Flows of an account chose, also those of deleted Flows. It screens nobody.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use store::flows::{self, ScreeningSettings};
 use store::{Conn, Scope};
 use uuid::Uuid;
 
-use crate::flow_content::read_screening;
+use crate::flow_content::chosen_lists;
 
-/// What the Flows of an account chose about the screening of their people.
+/// The lists that the Flows of an account chose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FlowChoices {
     /// The lists of each Flow that chose some; `None`: the choice cannot be read.
     pub(crate) lists: BTreeMap<Uuid, Option<Vec<String>>>,
-    /// The Flows whose people are not screened again.
-    unwatched: BTreeSet<Uuid>,
 }
 
 impl FlowChoices {
@@ -44,21 +42,12 @@ impl FlowChoices {
         !self.lists.is_empty()
     }
 
-    /// Whether the people of a Flow are screened again.
-    pub(crate) fn is_ongoing(&self, flow_id: Uuid) -> bool {
-        !self.unwatched.contains(&flow_id)
-    }
-
     fn add(&mut self, flow: &ScreeningSettings) {
-        let choice = read_screening(&flow.settings);
-        match choice.lists {
+        match chosen_lists(&flow.settings) {
             Some(lists) if lists.is_empty() => {}
             lists => {
                 self.lists.insert(flow.id, lists);
             }
-        }
-        if !choice.is_ongoing {
-            self.unwatched.insert(flow.id);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reads a stored Flow into the rules' type.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use store::flows::FlowContent;
 use verification::flow::{FlowParts, StoredFlowError};
 use verification::settings::Settings;
@@ -36,32 +36,22 @@ pub(crate) fn watches_its_people(flow: &FlowContent) -> bool {
     parse(flow).map_or(true, |flow| flow.settings.ongoing_screening)
 }
 
-/// What a Flow's settings state about the screening of its people.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ScreeningChoice {
-    /// The lists that it chose; empty: the account's; `None`: the choice cannot be read.
-    pub(crate) lists: Option<Vec<String>>,
-    /// Whether its people are screened again.
-    pub(crate) is_ongoing: bool,
+/// The lists that a Flow chose, from its stored settings; empty: the account's; `None`: the choice cannot be read. It is
+/// read by itself, because a damaged Flow still has approved people.
+pub(crate) fn chosen_lists(settings: &str) -> Option<Vec<String>> {
+    let members: Map<String, Value> = serde_json::from_str(settings).ok()?;
+    let choice = members.get("screeningLists");
+    let alone = choice.map(|value| ("screeningLists".to_owned(), value.clone()));
+    let settings = Settings::parse(&alone.into_iter().collect()).ok()?;
+    Some(settings.screening_lists)
 }
 
-/// Reads these members of stored settings by themselves, because a damaged Flow still has approved people.
-pub(crate) fn read_screening(settings: &str) -> ScreeningChoice {
-    let Ok(members) = serde_json::from_str::<Map<String, Value>>(settings) else {
-        return ScreeningChoice {
-            lists: None,
-            is_ongoing: true,
-        };
-    };
-    let alone = |name: &str| {
-        let member = members.get(name).map(|value| (name.to_owned(), value.clone()));
-        Settings::parse(&member.into_iter().collect())
-    };
-    ScreeningChoice {
-        lists: alone("screeningLists")
-            .ok()
-            .map(|settings| settings.screening_lists),
-        is_ongoing: alone("ongoingScreening").map_or(true, |settings| settings.ongoing_screening),
+/// The settings that remain of a deleted Flow: its choice of lists, if it made one or the choice cannot be read.
+pub(crate) fn settings_after_deletion(settings: &str) -> Option<String> {
+    match chosen_lists(settings) {
+        Some(lists) if lists.is_empty() => None,
+        Some(lists) => Some(json!({ "screeningLists": lists }).to_string()),
+        None => Some(json!({ "screeningLists": "unreadable" }).to_string()),
     }
 }
 
@@ -70,21 +60,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_choice_of_lists_is_read_from_damaged_settings() {
+    fn a_choice_of_lists_is_read_from_damaged_settings_and_outlives_its_flow() {
         let names = |all: &[&str]| Some(all.iter().map(|each| (*each).to_owned()).collect::<Vec<_>>());
-        for (settings, lists, is_ongoing) in [
-            ("{}", names(&[]), true),
-            (r#"{"screeningLists":["un"]}"#, names(&["un"]), true),
+        for (settings, lists) in [
+            ("{}", names(&[])),
+            (r#"{"screeningLists":[]}"#, names(&[])),
+            (r#"{"screeningLists":["un"]}"#, names(&["un"])),
             (
-                r#"{"screeningLists":["un"],"ongoingScreening":false,"matchThreshold":"x"}"#,
+                r#"{"screeningLists":["un"],"matchThreshold":"x"}"#,
                 names(&["un"]),
-                false,
             ),
-            (r#"{"screeningLists":"un","ongoingScreening":"x"}"#, None, true),
-            (r#"{"screeningLists":["un"]"#, None, true),
+            (r#"{"screeningLists":"un"}"#, None),
+            (r#"{"screeningLists":["un"]"#, None),
         ] {
-            let expected = ScreeningChoice { lists, is_ongoing };
-            assert_eq!(read_screening(settings), expected, "{settings}");
+            let found = chosen_lists(settings);
+            assert_eq!(found, lists, "{settings}");
+            let is_chosen = lists != names(&[]);
+            let after = settings_after_deletion(settings);
+            assert_eq!(after.is_some(), is_chosen, "{settings}");
+            assert!(
+                after.is_none_or(|after| chosen_lists(&after) == lists),
+                "{settings}"
+            );
         }
     }
 }

@@ -17,8 +17,8 @@ use super::actor::By;
 use super::four_eyes::{self, Change, ChangedValue};
 use super::{App, merchants};
 use crate::caller::Caller;
-use crate::flow_content::watches_its_people;
 pub use crate::flow_content::{parse, read};
+use crate::flow_content::{settings_after_deletion, watches_its_people};
 use crate::problem::{Kind, Problem};
 
 /// All Flows of the account, newest first.
@@ -459,6 +459,10 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
         if !watches_its_people(&content) {
             // People of a Flow that was deleted are watched, and nobody looked at them meanwhile.
             rescreenings::forget(tx, caller.scope).await?;
+        }
+        // Its people are still screened against its lists. Fewer would need a second person.
+        if let Some(settings) = settings_after_deletion(&content.settings) {
+            flows::record_deleted_lists(tx, caller.scope, id, &settings).await?;
         }
         // Pending attempts still need the two people that their Flow required.
         if four_eyes::requires_two(&content) {

@@ -456,13 +456,12 @@ impl Run<'_> {
         let person = names::of_person(&mut self.app.db.read().await?, self.scope, alert.facemap_id).await?;
         // An alert about a person who is no longer approved waits for a reviewer.
         let Some(person) = person else { return Ok(()) };
-        if !self.may_count(&person.flows, &alert.list).await? {
+        if !self.people.may_count(&person.flows, &alert.list) {
             return self.close(&alert, AlertState::Delisted).await;
         }
         if !is_changed {
             return Ok(());
         }
-        // The list may count for none of the Flows that are watched, or for a deleted one.
         let searched = SearchedPerson {
             names: person.names,
             lists: vec![alert.list.clone()],
@@ -494,21 +493,6 @@ impl Run<'_> {
             // A stronger hit was recorded with the page of its person.
             Some(_) => Ok(()),
         }
-    }
-
-    /// Whether a list counts, or may count, for a person who is approved through these Flows. The deletion of a Flow
-    /// closes no alert.
-    async fn may_count(&self, flows: &BTreeSet<Uuid>, list: &str) -> Result<bool, Problem> {
-        if flows.is_empty() || self.people.may_count(flows, list) {
-            return Ok(true);
-        }
-        let mut conn = self.app.db.read().await?;
-        for flow in flows {
-            if store::flows::get(&mut conn, self.scope, *flow).await?.is_none() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     async fn close(&self, alert: &Alert, state: AlertState) -> Result<(), Problem> {

@@ -216,12 +216,16 @@ macro_rules! select_screening_settings {
         concat!(
             "select merchant_id, sandbox, id, settings from flows where ",
             $which,
-            "(settings like '%\"screeningLists\"%' or settings like '%\"ongoingScreening\"%')"
+            "settings like '%\"screeningLists\"%'
+             union all
+             select merchant_id, sandbox, flow_id, settings from deleted_flow_lists where ",
+            $which,
+            "true"
         )
     };
 }
 
-/// Every Flow whose settings contain `screeningLists` or `ongoingScreening`, in all accounts. Few do.
+/// Every Flow, also a deleted one, whose settings contain `screeningLists`, in all accounts. Few do.
 pub async fn screening_settings(conn: &mut Conn) -> Result<Vec<ScreeningSettings>, Error> {
     fetch!(
         all,
@@ -236,6 +240,14 @@ pub async fn screening_settings(conn: &mut Conn) -> Result<Vec<ScreeningSettings
 pub async fn screening_settings_of(conn: &mut Conn, scope: Scope) -> Result<Vec<ScreeningSettings>, Error> {
     const SQL: &str = select_screening_settings!("merchant_id = $1 and sandbox = $2 and ");
     fetch!(all, conn, scope, ScreeningSettings, SQL)
+}
+
+/// Records the lists that a deleted Flow had chosen: an object with the member `screeningLists` of its settings.
+pub async fn record_deleted_lists(tx: &mut Tx, scope: Scope, id: Uuid, settings: &str) -> Result<(), Error> {
+    const SQL: &str =
+        "insert into deleted_flow_lists (merchant_id, sandbox, flow_id, settings) values ($1, $2, $3, $4)
+               on conflict do nothing";
+    execute!(tx, scope, SQL, id, settings).map(|_| ())
 }
 
 /// Records that a deleted Flow required two people for a decision.

@@ -353,7 +353,7 @@ pub async fn names_between(
                    on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
                left join registrations q
                    on q.merchant_id = a.merchant_id and q.sandbox = a.sandbox and q.id = a.registration_id
-                       and q.status = 'approved'
+                       and q.facemap_id = a.facemap_id and q.status = 'approved'
                where a.merchant_id = $1 and a.sandbox = $2 and a.facemap_id > $3 and a.facemap_id <= $4
                    and exists (select 1 from registrations r
                        where r.merchant_id = $1 and r.sandbox = $2 and r.status = 'approved'

@@ -32,6 +32,7 @@ tables! {
     b"counters"
     b"credentials"
     b"decisions"
+    b"deleted_flow_lists"
     b"deleted_four_eyes_flows"
     b"erasures"
     b"facemap_aliases"

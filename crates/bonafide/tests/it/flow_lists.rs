@@ -195,6 +195,24 @@ on_both!(
         // Isaura's Flow uses every list.
         until_open(&server, 5).await;
         server.bonafide(&["lists", "remove", "gamma"]);
+        looked_at(&server).await;
         until_open(&server, 4).await;
+
+        // People of a deleted Flow are still screened against its lists, and no other ones.
+        let path = format!(
+            "/v2/public/flows/{}",
+            second["flows"]["data-only"].as_str().unwrap()
+        );
+        assert_eq!(server.delete(&path, &merchant.sandbox).await.0, 200);
+        import(&server, files.path(), ("beta", "2026-01-06"), &everybody[..2]).await;
+        let without_barnaby = server.count(OPEN).await;
+        import(&server, files.path(), ("beta", "2026-01-07"), &everybody[..3]).await;
+        assert_eq!(server.count(OPEN).await, without_barnaby + 1, "Barnaby");
+        import(&server, files.path(), ("alpha", "2026-01-03"), &everybody[..3]).await;
+        assert_eq!(
+            server.count(OPEN).await,
+            without_barnaby,
+            "not Barnaby in alpha, and no longer Isaura"
+        );
     }
 );

@@ -16,17 +16,18 @@ pub(super) struct PersonLists {
 }
 
 impl PersonLists {
-    /// The lists against which a person is searched who is approved through these Flows. Empty: none.
+    /// The lists against which a person is searched who is approved through these Flows. Empty: none. Whether a Flow's
+    /// people are screened again is decided when a hit is recorded.
     pub(super) fn searched(&self, flows: &BTreeSet<Uuid>) -> Vec<String> {
-        let watched = flows.iter().filter(|flow| self.choices.is_ongoing(**flow));
-        let names: BTreeSet<&String> = watched
+        let names: BTreeSet<&String> = flows
+            .iter()
             .flat_map(|flow| &self.lists.of_flow(*flow).names)
             .collect();
         names.into_iter().cloned().collect()
     }
 
-    /// Whether a list counts, or may count, for any of these Flows, whether or not their people are screened again.
+    /// Whether a list counts, or may count, for a person who is approved through these Flows.
     pub(super) fn may_count(&self, flows: &BTreeSet<Uuid>, list: &str) -> bool {
-        flows.iter().any(|flow| self.lists.of_flow(*flow).may_count(list))
+        flows.is_empty() || flows.iter().any(|flow| self.lists.of_flow(*flow).may_count(list))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sanctions::WordMemory;
 use store::rescreenings::{self, CountingLists, Request};
-use store::{Scope, Tx};
+use store::{Conn, Scope};
 
 use super::current::is_current_for_people;
 use super::findings::Recorder;
@@ -18,7 +18,7 @@ use crate::{Shared, cpu, merchants};
 
 /// How many requests a sweep answers.
 const AT_ONCE: i64 = 200;
-/// When a person is tried again whose record cannot be read now.
+/// When a person is tried again whose record cannot be read now, or who waits for the beginning of a run.
 const AGAIN_AFTER_MS: i64 = 60_000;
 
 /// Looks at people for whom it was asked. Returns how many.
@@ -57,6 +57,14 @@ async fn answer_one(app: &Shared, request: Request) -> Result<bool, Problem> {
         .for_people(scope.sandbox, &settings, &choices.lists)
         .map_err(|reason| crate::names::unavailable(reason.to_string()))?;
     let people = PersonLists { lists, choices };
+    let counting = people.lists.counting();
+    if !is_of_last_run(&mut app.db.read().await?, scope, &counting).await? {
+        // Others have their turn meanwhile.
+        store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+            rescreenings::postpone(tx, request, AGAIN_AFTER_MS).await
+        })?;
+        return Ok(false);
+    }
     let person = names::of_person(&mut app.db.read().await?, scope, facemap_id).await?;
     let search = Arc::new(Search::whole(&people.lists.all));
     let hits = match person.clone() {
@@ -72,7 +80,6 @@ async fn answer_one(app: &Shared, request: Request) -> Result<bool, Problem> {
         }
     };
     let recorder = Recorder::new(scope, &people, search.changes());
-    let counting = people.lists.counting();
     store::transaction!(app.db, |tx| -> Result<bool, Problem> {
         store::faces::lock(tx, scope).await?;
         // An older node asks again without a new token.
@@ -91,8 +98,8 @@ async fn answer_one(app: &Shared, request: Request) -> Result<bool, Problem> {
 
 /// Whether the run in progress, or the last one, is about these lists. Otherwise the next run begins soon, and the person
 /// is looked at after its beginning. A later run then finds everything that differs.
-async fn is_of_last_run(tx: &mut Tx, scope: Scope, lists: &CountingLists) -> Result<bool, Problem> {
-    match rescreenings::get(tx, scope).await {
+async fn is_of_last_run(conn: &mut Conn, scope: Scope, lists: &CountingLists) -> Result<bool, Problem> {
+    match rescreenings::get(conn, scope).await {
         Ok(state) => Ok(state.is_none_or(|state| state.target.unwrap_or(state.done) == *lists)),
         Err(store::Error::Unreadable(_)) => Ok(true),
         Err(error) => Err(error.into()),

@@ -112,9 +112,9 @@ impl CountingLists {
     }
 
     /// What is still known of a run for these lists after another run was abandoned, which may have opened and closed
-    /// alerts by its own lists.
+    /// alerts by its own lists: nothing, if other lists counted for anybody in it.
     pub(super) fn after_abandoned(self, abandoned: &CountingLists) -> CountingLists {
-        if !self.flows.keys().eq(abandoned.flows.keys()) {
+        if !self.has_same_names(abandoned) {
             return CountingLists::default();
         }
         let same = |mut own: ListDigests, other: &ListDigests| -> ListDigests {
@@ -219,15 +219,15 @@ mod tests {
     fn an_abandoned_run_leaves_what_it_did_not_touch() {
         for (what, done, abandoned, left) in [
             ("another version", "a1 b1", "a2 b1", "b1"),
-            ("a further list", "a1", "a1 b1", "a1"),
-            ("a removed list", "a1 b1", "a1", "a1"),
+            ("a further list", "a1", "a1 b1", ""),
+            ("a removed list", "a1 b1", "a1", ""),
             (
                 "a Flow's other version",
                 "a1; 1: b1 c1",
                 "a1; 1: b2 c1",
                 "a1; 1: c1",
             ),
-            ("a Flow's other choice", "a1; 1: b1", "a1; 1: c1", "a1; 1:"),
+            ("a Flow's other choice", "a1; 1: b1", "a1; 1: c1", ""),
             ("a Flow that chose for the first time", "a1", "a1; 1: b1", ""),
             ("a Flow that chose no longer", "a1; 1: b1", "a1", ""),
         ] {
