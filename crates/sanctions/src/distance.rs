@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use crate::syllables;
 use crate::text::{self, Script};
-use crate::word_forms::WordForms;
+use crate::word_forms::{Spelling, WordForms};
 
 /// The cost, in tenths, of a final s: a plural, a genitive, or the ending of names in Latvian and Greek.
 const FINAL_S: u16 = 4;
@@ -68,39 +68,64 @@ static SUBSTITUTIONS: LazyLock<Vec<[u8; 128]>> = LazyLock::new(|| {
         .collect()
 });
 
+/// A cost beyond every limit.
+const TOO_MUCH: u16 = u16::MAX / 2;
+
+/// The cheapest insertion into one of these words: only a doubled letter costs less than six tenths.
+fn least_insertion(a: &[u8], b: &[u8]) -> u16 {
+    let has_double = |word: &[u8]| word.windows(2).any(|pair| pair[0] == pair[1]);
+    if has_double(a) || has_double(b) { 3 } else { 6 }
+}
+
 /// Optimal string alignment distance of two ASCII words in tenths, or `None` when it exceeds `limit`.
-pub(crate) fn edit_cost(a: &str, b: &str, limit: u16) -> Option<u16> {
-    let a = &a.as_bytes()[..a.len().min(MAX_LEN)];
-    let b = &b.as_bytes()[..b.len().min(MAX_LEN)];
+pub(crate) fn edit_cost(a: &[u8], b: &[u8], limit: u16) -> Option<u16> {
+    let (a, b) = (&a[..a.len().min(MAX_LEN)], &b[..b.len().min(MAX_LEN)]);
     if a == b {
         return Some(0);
     }
-    // The cheapest insertion, a doubled letter, costs three tenths.
-    if a.len().abs_diff(b.len()) * 3 > usize::from(limit) {
-        return None;
-    }
+    // A path that leaves the diagonal must come back to the end of both words, so it stays within a band.
+    let insertions = usize::from(limit / least_insertion(a, b));
+    let further = insertions.checked_sub(a.len().abs_diff(b.len()))? / 2;
+    let (before, after) = (
+        a.len().saturating_sub(b.len()) + further,
+        b.len().saturating_sub(a.len()) + further,
+    );
     let substitutions = &**SUBSTITUTIONS;
-    let mut rows = [[0u16; MAX_LEN + 1]; 3];
-    let mut insert_b = [0u16; MAX_LEN];
-    for j in 0..b.len() {
-        insert_b[j] = insertion(b[j], j.checked_sub(1).map(|k| b[k]));
-        rows[0][j + 1] = rows[0][j] + insert_b[j];
+    let mut rows = [[TOO_MUCH; MAX_LEN + 1]; 3];
+    let (mut letters, mut insert_b) = ([0_u8; MAX_LEN], [0_u16; MAX_LEN]);
+    rows[0][0] = 0;
+    for (j, letter) in b.iter().enumerate() {
+        letters[j] = *letter & 127;
+        insert_b[j] = insertion(*letter, j.checked_sub(1).map(|k| b[k]));
+        if j < after {
+            rows[0][j + 1] = rows[0][j] + insert_b[j];
+        }
     }
     let mut best_before = 0;
+    let [mut two_up, mut up, mut row] = rows.each_mut();
+    std::mem::swap(&mut two_up, &mut up);
     for i in 0..a.len() {
-        let drop_a = insertion(a[i], i.checked_sub(1).map(|k| a[k]));
-        let costs = &substitutions[usize::from(a[i] & 127)];
-        let (two_up, up, row) = ((i + 2) % 3, i % 3, (i + 1) % 3);
-        rows[row][0] = rows[up][0] + drop_a;
-        let mut best = rows[row][0];
-        for j in 0..b.len() {
-            let mut cost = (rows[up][j] + u16::from(costs[usize::from(b[j] & 127)]))
-                .min(rows[up][j + 1] + drop_a)
-                .min(rows[row][j] + insert_b[j]);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                cost = cost.min(rows[two_up][j - 1] + 8);
+        let before_a = i.checked_sub(1).map(|k| a[k]);
+        let drop_a = insertion(a[i], before_a);
+        let letter = a[i] & 127;
+        let costs = &substitutions[usize::from(letter)];
+        let (first, last) = ((i + 1).saturating_sub(before), (i + 1 + after).min(b.len()));
+        let mut left = if first == 0 { up[0] + drop_a } else { TOO_MUCH };
+        // What an earlier row left in this place counts no more.
+        row[first.saturating_sub(1)] = left;
+        let mut best = left;
+        for j in first.max(1)..=last {
+            let mut cost = (up[j - 1] + u16::from(costs[usize::from(letters[j - 1])]))
+                .min(up[j] + drop_a)
+                .min(left + insert_b[j - 1]);
+            if j > 1
+                && letters[j - 2] == letter
+                && before_a.is_some_and(|before| before & 127 == letters[j - 1])
+            {
+                cost = cost.min(two_up[j - 2] + 8);
             }
-            rows[row][j + 1] = cost;
+            row[j] = cost;
+            left = cost;
             best = best.min(cost);
         }
         // Every path to the end passes through this row or, by a transposition, through the previous one.
@@ -108,8 +133,9 @@ pub(crate) fn edit_cost(a: &str, b: &str, limit: u16) -> Option<u16> {
             return None;
         }
         best_before = best;
+        (two_up, up, row) = (up, row, two_up);
     }
-    Some(rows[a.len() % 3][b.len()]).filter(|cost| *cost <= limit)
+    Some(up[b.len()]).filter(|cost| *cost <= limit)
 }
 
 fn is_east_asian(script: Script) -> bool {
@@ -127,32 +153,54 @@ pub(crate) fn similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     if is_east_asian(a.script) || is_east_asian(b.script) {
         return syllables::similarity(a, b);
     }
-    let shorter = a.text.len().min(b.text.len());
     let longer = a.text.len().max(b.text.len());
-    let limit = budget(shorter);
-    if a.signature.least_cost(&b.signature) > limit {
-        return 0.0;
-    }
-    let by_sound = match limit {
-        _ if a.sound == b.sound => Some(2),
-        0..=2 => None,
-        _ => edit_cost(a.sound, b.sound, limit - 2).map(|c| c + 2),
-    };
-    // A typing error may change the sound completely. Then the rest of the letters must be equal.
-    let cost = match by_sound {
-        _ if exchanges_neighbours(a.text.as_bytes(), b.text.as_bytes()) => Some(EXCHANGE),
-        _ if shorter >= 5 && (is_s_form(a.text, b.text) || is_s_form(b.text, a.text)) => Some(FINAL_S),
-        Some(cost) => Some(edit_cost(a.text, b.text, cost).unwrap_or(cost)),
-        None if one_slip(a.text.as_bytes(), b.text.as_bytes()) => edit_cost(a.text, b.text, limit),
-        None => None,
-    };
-    cost.map_or(0.0, |c| {
+    spelling_cost(&a.spelling(), &b.spelling()).map_or(0.0, |c| {
         (1.0 - f32::from(c) * 0.16 / longer.clamp(4, 12) as f32).max(0.0)
     })
 }
 
-fn is_s_form(form: &str, word: &str) -> bool {
-    form.strip_suffix('s') == Some(word)
+/// The cost, in tenths, of the differences of two words in an alphabet, which are not equal; `None` if they are different
+/// words.
+fn spelling_cost(a: &Spelling<'_>, b: &Spelling<'_>) -> Option<u16> {
+    let limit = budget(a.text.len().min(b.text.len()));
+    if a.signature.least_cost(&b.signature) > limit {
+        return None;
+    }
+    match sound_cost(a, b, limit) {
+        _ if exchanges_neighbours(a.text, b.text) => Some(EXCHANGE),
+        _ if has_other_s(a.text, b.text) => Some(FINAL_S),
+        Some(cost) => Some(edit_cost(a.text, b.text, cost).unwrap_or(cost)),
+        // A typing error may change the sound completely. Then the rest of the letters must be equal.
+        None if one_slip(a.text, b.text) => edit_cost(a.text, b.text, limit),
+        None => None,
+    }
+}
+
+/// Whether two different words in an alphabet have a [`similarity`] above 0, if their signatures allow it.
+pub(crate) fn may_be_one_word(a: &Spelling<'_>, b: &Spelling<'_>) -> bool {
+    let limit = budget(a.text.len().min(b.text.len()));
+    sound_cost(a, b, limit).is_some()
+        || exchanges_neighbours(a.text, b.text)
+        || has_other_s(a.text, b.text)
+        || one_slip(a.text, b.text) && edit_cost(a.text, b.text, limit).is_some()
+}
+
+/// The cost, in tenths, of different sounds within a limit.
+fn sound_cost(a: &Spelling<'_>, b: &Spelling<'_>, limit: u16) -> Option<u16> {
+    match limit {
+        _ if a.sound == b.sound => Some(2),
+        0..=2 => None,
+        _ => edit_cost(a.sound, b.sound, limit - 2).map(|c| c + 2),
+    }
+}
+
+/// Whether two words of at least five letters differ in a final s only.
+fn has_other_s(a: &[u8], b: &[u8]) -> bool {
+    a.len().min(b.len()) >= 5 && (is_s_form(a, b) || is_s_form(b, a))
+}
+
+fn is_s_form(form: &[u8], word: &[u8]) -> bool {
+    form.strip_suffix(b"s") == Some(word)
 }
 
 /// Whether two words of at least three letters differ only in the order of two neighbours.
@@ -203,7 +251,8 @@ pub(crate) fn abjad_limit(consonants: usize) -> u16 {
 fn abjad_similarity(a: &WordForms<'_>, b: &WordForms<'_>) -> f32 {
     if a.script == b.script {
         let limit = budget(a.text.len().min(b.text.len()) + 1);
-        return edit_cost(a.text, b.text, limit).map_or(0.0, |c| 1.0 - f32::from(c) * 0.025);
+        let cost = edit_cost(a.text.as_bytes(), b.text.as_bytes(), limit);
+        return cost.map_or(0.0, |c| 1.0 - f32::from(c) * 0.025);
     }
     let consonants = text::skeleton(a.sound).len().min(text::skeleton(b.sound).len());
     let limit = abjad_limit(consonants);
@@ -365,7 +414,54 @@ mod tests {
         }
     }
 
+    /// The optimal string alignment distance without any limit.
+    fn whole_cost(a: &[u8], b: &[u8]) -> u16 {
+        let insert =
+            |word: &[u8], at: usize| insertion(word[at], at.checked_sub(1).map(|before| word[before]));
+        let mut costs = vec![vec![0_u16; b.len() + 1]; a.len() + 1];
+        for i in 0..=a.len() {
+            for j in 0..=b.len() {
+                let mut ways = Vec::new();
+                if i > 0 {
+                    ways.push(costs[i - 1][j] + insert(a, i - 1));
+                }
+                if j > 0 {
+                    ways.push(costs[i][j - 1] + insert(b, j - 1));
+                }
+                if i > 0 && j > 0 {
+                    ways.push(costs[i - 1][j - 1] + substitution(a[i - 1], b[j - 1]));
+                }
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    ways.push(costs[i - 2][j - 2] + 8);
+                }
+                costs[i][j] = ways.into_iter().min().unwrap_or(0);
+            }
+        }
+        costs[a.len()][b.len()]
+    }
+
     proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn a_limit_changes_no_cost(a in "[aeiouyhwkgstdpbmnlrfvj]{0,9}", b in "[aeiouyhwkgstdpbmnlrfvj]{0,9}", limit in 0..40_u16) {
+            let (x, y) = (a.as_bytes(), b.as_bytes());
+            let expected = Some(whole_cost(x, y)).filter(|cost| *cost <= limit);
+            proptest::prop_assert_eq!(edit_cost(x, y, limit), expected, "{} {}", a, b);
+        }
+
+        #[test]
+        fn a_signature_bounds_the_cost_of_sounds(a in "[aeiouyhkgstdpbmnlrfv]{0,8}", b in "[aeiouyhkgstdpbmnlrfvj]{0,8}", c in "[aeiouhkSstpmnlrfvj1]{0,3}") {
+            // Similar words, too.
+            let b = if b.len() % 2 == 0 { b } else { format!("{}{c}{}", &a[..a.len() / 2], &a[a.len() / 2..]) };
+            let (x, y) = (text::sound(&a), text::sound(&b));
+            let (cost, with_j) = (whole_cost(x.as_bytes(), y.as_bytes()), x.contains('j') || y.contains('j'));
+            let (own, other) = (Signature::of(&x), Signature::of(&y));
+            let has_double = |word: &str| word.as_bytes().windows(2).any(|pair| pair[0] == pair[1]);
+            if !has_double(&x) && !has_double(&y) {
+                proptest::prop_assert!(own.least_edit_cost(&other, with_j) <= cost, "{} {}", x, y);
+            }
+        }
+
         #[test]
         fn similarity_is_symmetric_and_bounded(a in "[a-z]{1,12}", b in "[a-z]{1,12}") {
             let s = alike(&a, &b);

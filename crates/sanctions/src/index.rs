@@ -22,7 +22,7 @@ pub(crate) use self::table::{TableBuilder, values};
 pub(crate) use self::writer::IndexWriter;
 
 /// The version of the layout. It is part of every file's beginning.
-const MAGIC: [u8; 16] = *b"BONAFIDE-INDEX-2";
+const MAGIC: [u8; 16] = *b"BONAFIDE-INDEX-3";
 
 /// The bytes that one checksum covers.
 const BLOCK: usize = 1 << 14;

@@ -14,6 +14,13 @@ use crate::word_forms::Signature;
 /// Maximum number of tokens of a name, because the index uses one bit per token.
 const MAX_TOKENS: usize = 60;
 
+/// The weight of a family name, the greatest of any token.
+pub(crate) const FAMILY_WEIGHT: f32 = 1.3;
+
+/// The surplus weight of a part of a Chinese or Korean name: such people have one family name and one given name, so a
+/// further part is another person's.
+const EAST_ASIAN_SURPLUS: f32 = 3.0;
+
 /// The class of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TokenKind {
@@ -215,7 +222,7 @@ fn prepare_person(words: Vec<Word>, parts: &KnownNameParts) -> Name {
                 token.telling = !token.common && token.original.is_empty() && token.text.len() >= 4;
             }
             if role == NamePart::Family && token.kind == TokenKind::Word {
-                token.weight = 1.3;
+                token.weight = FAMILY_WEIGHT;
             }
         }
     }
@@ -257,7 +264,7 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
         }
         return;
     }
-    let misspelt = |known: &str| text.len() == 5 && edit_cost(text, known, 8).is_some();
+    let misspelt = |known: &str| text.len() == 5 && edit_cost(text.as_bytes(), known.as_bytes(), 8).is_some();
     let servant = matches!(text, "abd" | "abdal" | "abdoul" | "abdool" | "abdu" | "abdol")
         || ["abdul", "abdur", "abdel"].into_iter().any(misspelt);
     if servant {
@@ -289,7 +296,7 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
     }
     // Romanised Chinese and Korean syllables only look like particles.
     if !word.original.is_empty() {
-        return tokens.push(token(word, TokenKind::Word, 1.0, 1.0));
+        return tokens.push(token(word, TokenKind::Word, 1.0, EAST_ASIAN_SURPLUS));
     }
     if let Some(class) = tables::PARTICLES.get(text) {
         return tokens.push(token(
@@ -391,8 +398,9 @@ fn prepare_organisation(words: Vec<Word>, schema: Schema) -> Name {
 
 fn legal_form(words: &[Word]) -> Option<(usize, LegalForm)> {
     // The longer words of legal forms are often misspelt.
-    let same =
-        |form: &str, word: &str| form == word || (form.len() >= 7 && edit_cost(form, word, 12).is_some());
+    let same = |form: &str, word: &str| {
+        form == word || (form.len() >= 7 && edit_cost(form.as_bytes(), word.as_bytes(), 12).is_some())
+    };
     let starts =
         |form: &[String]| form.len() <= words.len() && form.iter().zip(words).all(|(f, w)| same(f, &w.text));
     let first = words.first()?.text.as_str();

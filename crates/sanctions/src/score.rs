@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use smallvec::SmallVec;
 
 use crate::align::Comparison;
 use crate::compare;
 use crate::entity::{Entity, Gender, IdentifierKind, PartialDate};
 use crate::name::{Name, NameRef};
-use crate::subject::{Facts, Subject, sorted_words};
+use crate::subject::{Facts, Qualities, Subject, sorted_words};
 
 /// Score from which a candidate is a match, unless a caller sets another threshold.
 pub const DEFAULT_THRESHOLD: f64 = 0.70;
@@ -83,15 +84,19 @@ struct Values {
 
 /// The features of a pair.
 struct Features {
-    list: Vec<Feature>,
+    list: SmallVec<[Feature; 4]>,
     /// Whether the values that were compared are wanted.
     explain: bool,
 }
 
 impl Features {
     fn new(explain: bool) -> Features {
-        let list = Vec::new();
+        let list = SmallVec::new();
         Features { list, explain }
+    }
+
+    fn sum(&self) -> f32 {
+        self.list.iter().map(|feature| feature.score).sum()
     }
 
     /// Adds a feature. `values` gives the query's and the candidate's value, in words.
@@ -148,15 +153,34 @@ pub(crate) fn best_name(query: &[Name], candidate: &[Name]) -> Option<BestName> 
     best
 }
 
-/// Maximum gain of a name's score by qualifiers. The index uses it to discard candidates.
-pub(crate) const MAX_QUALIFIER_GAIN: f32 = 0.1;
+/// Maximum gain of a name's score by qualifiers.
+const MAX_QUALIFIER_GAIN: f32 = 0.1;
+
+/// What any listed entity's qualifiers may add to the score of a query's name.
+pub(crate) fn most_gained(query: &Facts) -> f32 {
+    if query.birth_dates.is_empty() {
+        0.0
+    } else {
+        MAX_QUALIFIER_GAIN
+    }
+}
+
+/// What qualifiers add to the score of a name, at most: a low score gains nothing, and a common name may lose. The index
+/// uses it to discard candidates.
+pub(crate) fn most_qualifiers_add(query: &Facts, candidate: Qualities<'_>) -> f32 {
+    let mut qualifiers = Features::new(false);
+    add_qualifiers(query.qualities(), candidate, 1.0, &mut qualifiers);
+    qualifiers.sum()
+}
 
 /// What a score needs of the listed side.
 pub(crate) struct Listed<'a, 'n> {
     /// The name of the best pair.
     pub(crate) name: Option<&'a NameRef<'n>>,
     pub(crate) weak_aliases: &'a [String],
-    pub(crate) facts: &'a Facts,
+    pub(crate) qualities: Qualities<'a>,
+    pub(crate) identifiers: &'a [(IdentifierKind, String)],
+    pub(crate) wallets: &'a [String],
 }
 
 /// Computes a candidate's score. `best` is the best pair of names, if any is similar enough.
@@ -187,7 +211,7 @@ pub(crate) fn score_subjects(
         main.add("weak_alias_match", WEAK_ALIAS, || (&alias, &alias));
     }
     let names = main.list.iter().map(|f| f.score).fold(0.0, f32::max);
-    add_exact_matches(&query.facts, candidate.facts, &mut main);
+    add_exact_matches(&query.facts, candidate, &mut main);
     let exact = main
         .list
         .iter()
@@ -195,11 +219,16 @@ pub(crate) fn score_subjects(
     let exact = exact.map(|f| f.score).fold(0.0, f32::max);
     let mut qualifiers = Features::new(explain);
     if names > 0.0 {
-        add_qualifiers(&query.facts, candidate.facts, names, &mut qualifiers);
+        add_qualifiers(
+            query.facts.qualities(),
+            candidate.qualities,
+            names,
+            &mut qualifiers,
+        );
         let common = pair
             .as_ref()
             .is_some_and(|(q, c, _)| q.is_common() && c.is_common());
-        if common && !agrees(&query.facts, candidate.facts) {
+        if common && !agrees(query.facts.qualities(), candidate.qualities) {
             let name = main.list.first().and_then(|name| name.values.as_ref());
             let values = || {
                 name.map_or_else(Default::default, |name| {
@@ -209,7 +238,7 @@ pub(crate) fn score_subjects(
             qualifiers.add("common_name", COMMON_NAME, values);
         }
     }
-    let named = names + qualifiers.list.iter().map(|f| f.score).sum::<f32>();
+    let named = names + qualifiers.sum();
     let score = round(exact.max(named).clamp(0.0, 1.0));
     let matched = score >= DEFAULT_THRESHOLD;
     let features = main.list.into_iter().chain(qualifiers.list);
@@ -278,7 +307,7 @@ fn token_matches(query: &NameRef<'_>, candidate: &NameRef<'_>, comparison: &Comp
     out
 }
 
-fn add_exact_matches(query: &Facts, candidate: &Facts, main: &mut Features) {
+fn add_exact_matches(query: &Facts, candidate: &Listed<'_, '_>, main: &mut Features) {
     if let Some(wallet) = query.wallets.iter().find(|w| candidate.wallets.contains(w)) {
         main.add("wallet_match", 0.98, || (wallet, wallet));
     }
@@ -322,7 +351,7 @@ fn identifier_weight(a: IdentifierKind, b: IdentifierKind, value: &str) -> Optio
 }
 
 /// Whether a date of birth or a country supports the match of names.
-fn agrees(query: &Facts, candidate: &Facts) -> bool {
+fn agrees(query: Qualities<'_>, candidate: Qualities<'_>) -> bool {
     let mut dates = query
         .birth_dates
         .iter()
@@ -331,9 +360,9 @@ fn agrees(query: &Facts, candidate: &Facts) -> bool {
         || dates.any(|(a, b)| compare_birth_dates(a, b).1 >= 0.0)
 }
 
-fn add_qualifiers(query: &Facts, candidate: &Facts, names: f32, out: &mut Features) {
+fn add_qualifiers(query: Qualities<'_>, candidate: Qualities<'_>, names: f32, out: &mut Features) {
     let list = |values: &[String]| values.join(" ");
-    let (qc, cc) = (&query.countries, &candidate.countries);
+    let (qc, cc) = (query.countries, candidate.countries);
     if !qc.is_empty() && !cc.is_empty() && !qc.iter().any(|c| cc.contains(c)) {
         out.add("country_mismatch", -0.2, || (list(qc), list(cc)));
     }
@@ -399,7 +428,9 @@ pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
     let listed = Listed {
         name: name.as_ref(),
         weak_aliases: &candidate.weak_aliases,
-        facts: &candidate.facts,
+        qualities: candidate.facts.qualities(),
+        identifiers: &candidate.facts.identifiers,
+        wallets: &candidate.facts.wallets,
     };
     score_subjects(&query, &listed, best.as_ref(), true)
 }

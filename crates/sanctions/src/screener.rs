@@ -1,19 +1,21 @@
 //! The search of the lists' index. It finds the listed names that reach the threshold, scores them and explains the
 //! hits.
 //!
-//! Candidates share words with the query, by spelling, by sound or with one different consonant. A name is discarded
-//! if the shared words could not reach the threshold even with full scores, never to limit their number. What only a
-//! comparison would find beside them, such as a slip of the pen in a further word, does not save it; see
+//! Candidates share words with the query, by spelling, by sound, by reading or with one different consonant. A name is
+//! discarded if the shared words could not reach the threshold even with full scores, never to limit their number. What
+//! only a comparison would find beside them, such as a slip of the pen in a further word, need not save it; see
 //! `bounds.rs`. What the index finds never changes; a new version of a list needs a new [`Screener`].
 
 mod bounds;
 mod builder;
+mod candidates;
 mod dictionary;
 mod entries;
 mod found;
 mod listed;
 mod lookup;
 mod memory;
+mod outline;
 mod pair_bound;
 #[cfg(test)]
 mod parts_tests;
@@ -34,6 +36,7 @@ use zerocopy::little_endian::U32;
 
 use self::builder::Head;
 pub(crate) use self::builder::IndexBuilder;
+use self::candidates::FEW;
 use self::dictionary::{Dictionary, SimilarWords};
 pub use self::entries::{EntitySearch, ListEntry};
 use self::found::Found;
@@ -52,6 +55,8 @@ pub struct Screener {
     file: IndexFile,
     head: Head,
     remembered: SimilarWords,
+    /// So many names are compared rather than looked up by their further words.
+    few: usize,
     /// The index of whole lists of which this one has a part. Its words are known here too.
     whole: Option<Arc<Screener>>,
 }
@@ -96,12 +101,13 @@ impl Screener {
             file,
             head,
             remembered: SimilarWords::default(),
+            few: FEW,
             whole: None,
         })
     }
 
-    /// Builds the index of parts of the lists of another index. A query finds the entities of the parts with the same
-    /// scores as in `whole`.
+    /// Builds the index of parts of the lists of another index. A query finds the entities of the parts that it finds in
+    /// `whole`, with the same scores, and any that only the frequency of their words hides there.
     pub fn of_parts(whole: Arc<Screener>, parts: impl IntoIterator<Item = List>) -> Screener {
         let mut screener = Screener::new(parts);
         screener.whole = Some(whole);

@@ -26,7 +26,24 @@ pub(crate) struct Facts {
     pub(crate) wallets: Vec<String>,
 }
 
+/// What qualifies a name's score.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Qualities<'a> {
+    pub(crate) birth_dates: &'a [PartialDate],
+    pub(crate) countries: &'a [String],
+    pub(crate) gender: Option<Gender>,
+}
+
 impl Facts {
+    /// What qualifies a name's score.
+    pub(crate) fn qualities(&self) -> Qualities<'_> {
+        Qualities {
+            birth_dates: &self.birth_dates,
+            countries: &self.countries,
+            gender: self.gender,
+        }
+    }
+
     fn of(entity: &Entity) -> Facts {
         let mut countries: Vec<String> = entity
             .countries

@@ -11,7 +11,8 @@ use zerocopy::{FromBytes as _, IntoBytes as _};
 
 use super::bounds::finding_places;
 use super::dictionary::DictionaryBuilder;
-use super::records::{Bearer, EntityRecord, NameHeader, TokenRecord, TokenStyle, push_name};
+use super::outline::Outline;
+use super::records::{Bearer, EntityRecord, NameHeader, Posting, TokenRecord, TokenStyle, push_name};
 use crate::entity::{Entity, is_sanctioned};
 use crate::index::{IndexWriter, Section, TableBuilder};
 use crate::name::Name;
@@ -90,16 +91,6 @@ impl<W: Write> IndexBuilder<W> {
     pub(crate) fn add(&mut self, list: &str, entity: &Entity) -> io::Result<()> {
         let number = place(self.entities.len())?.get();
         let subject = Subject::of(entity, false);
-        for (at, name) in subject.names.iter().enumerate() {
-            let bearer = Bearer {
-                entity: number.into(),
-                // It only decides between equally good names.
-                place: u16::try_from(at).unwrap_or(u16::MAX).into(),
-                schema: entity.schema as u8,
-            };
-            let name = self.name(name)?;
-            self.bearers.push((name, bearer));
-        }
         for alias in &subject.weak_aliases {
             self.by_weak_alias.add(alias, number);
         }
@@ -130,8 +121,16 @@ impl<W: Write> IndexBuilder<W> {
             topics: self.set(&entity.topics)?,
             programs: self.set(&entity.programs)?,
             countries: self.set(&subject.facts.countries)?,
+            place_by_id: 0.into(),
             schema: entity.schema as u8,
         };
+        for (at, name) in subject.names.iter().enumerate() {
+            // It only decides between equally good names.
+            let place = u16::try_from(at).unwrap_or(u16::MAX);
+            let bearer = Bearer::new(number.into(), place.into(), &record, &subject.facts);
+            let name = self.name(name)?;
+            self.bearers.push((name, bearer));
+        }
         self.entities.push(record);
         self.facts.extend_from_slice(&facts);
         Ok(())
@@ -154,8 +153,12 @@ impl<W: Write> IndexBuilder<W> {
             self.names.truncate(place as usize);
             return Ok(known);
         }
+        let posting = Posting {
+            name: place.into(),
+            outline: Outline::of(name),
+        };
         for at in finding_places(name) {
-            self.words.find(tokens[at].word.get(), place);
+            self.words.find(tokens[at].word.get(), posting);
         }
         if !name.acronym.is_empty() {
             self.by_acronym.add(&name.acronym, place);
@@ -176,6 +179,7 @@ impl<W: Write> IndexBuilder<W> {
 
     /// Writes the rest.
     pub(crate) fn finish(mut self) -> io::Result<W> {
+        order_by_id(&mut self.entities, &self.facts)?;
         self.writer.section(Section::Entities, self.entities.as_bytes())?;
         self.entities = Vec::new();
         self.writer.section(Section::Facts, &self.facts)?;
@@ -205,6 +209,21 @@ impl<W: Write> IndexBuilder<W> {
         self.writer.section(Section::Head, &head)?;
         self.writer.finish()
     }
+}
+
+/// States the place of each entity in the order of their ids.
+fn order_by_id(entities: &mut [EntityRecord], facts: &[u8]) -> io::Result<()> {
+    let id = |(number, entity): (usize, &EntityRecord)| {
+        let facts = facts.get(entity.facts.get() as usize..).unwrap_or_default();
+        let (id, _) = postcard::take_from_bytes::<&str>(facts).map_err(io::Error::other)?;
+        Ok((id, number))
+    };
+    let mut ids: Vec<(&str, usize)> = entities.iter().enumerate().map(id).collect::<io::Result<_>>()?;
+    ids.sort_unstable();
+    for (place, (_, number)) in (0_u32..).zip(ids) {
+        entities[number].place_by_id = place.into();
+    }
+    Ok(())
 }
 
 /// The number of a style.

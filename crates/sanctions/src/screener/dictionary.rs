@@ -10,10 +10,11 @@ use rustc_hash::FxHashMap;
 use zerocopy::IntoBytes as _;
 use zerocopy::little_endian::U32;
 
-use super::records::{self, WordRecord};
+use super::records::{self, Posting, WordRecord};
 use super::shape::{QueryShape, Shape};
 use super::spelling::{
-    allows_one_difference, with_exchanged_neighbours, with_wildcard, without_one_consonant,
+    self, WITHOUT_CONSONANTS, allows_one_difference, allows_one_more, with_exchanged_neighbours,
+    with_wildcard, without_one_consonant,
 };
 use crate::index::{IndexFile, IndexWriter, Section, TableBuilder, values};
 use crate::name::{NamePart, Token, TokenKind, TokenRef};
@@ -34,7 +35,7 @@ type Key = (TokenKind, Script, Box<str>, Box<str>, bool);
 struct NewWord {
     token: Token,
     /// The names by which it is found; none if it is only a part of names.
-    names: Vec<u32>,
+    names: Vec<Posting>,
 }
 
 /// Collects the words of the listed names.
@@ -59,7 +60,7 @@ impl DictionaryBuilder {
     }
 
     /// A word finds a name, as often as the name contains it.
-    pub(super) fn find(&mut self, word: u32, name: u32) {
+    pub(super) fn find(&mut self, word: u32, name: Posting) {
         self.words[word as usize].names.push(name);
     }
 
@@ -103,16 +104,26 @@ impl DictionaryBuilder {
                 others.clear();
             }
             let of_skeleton = skeletons.len() as u32 - 1;
+            let readings = spelling::keys_of_readings(word.token.script, &word.token.text);
+            let without_consonants = skeleton.starts_with(WITHOUT_CONSONANTS);
+            let without_consonants = without_consonants.then(|| WITHOUT_CONSONANTS.to_owned());
+            for key in readings.into_iter().chain(without_consonants) {
+                by_skeleton.add(&key, of_skeleton);
+            }
             for other in text::other_skeletons(&word.token.text, word.token.script, skeleton) {
                 if !others.contains(&other) {
                     by_skeleton.add(&key_of_j(&other), of_skeleton);
                     others.push(other);
                 }
             }
-            if allows_one_difference(&word.token.view(), skeleton) && patterned != Some(of_skeleton) {
+            if allows_one_more(&word.token.view(), skeleton) && patterned != Some(of_skeleton) {
                 patterned = Some(of_skeleton);
-                for key in without_one_consonant(skeleton).chain(with_wildcard(skeleton)) {
-                    by_pattern.add(&key, of_skeleton);
+                if skeleton.len() == 1 {
+                    by_pattern.add(WITHOUT_CONSONANTS, of_skeleton);
+                } else {
+                    for key in without_one_consonant(skeleton).chain(with_wildcard(skeleton)) {
+                        by_pattern.add(&key, of_skeleton);
+                    }
                 }
             }
         }
@@ -147,7 +158,7 @@ impl DictionaryBuilder {
         to.section(Section::Texts, &texts)?;
         to.begin(Section::Shapes)?;
         for (_, skeleton, _, word) in &words {
-            let has_patterns = allows_one_difference(&word.token.view(), skeleton);
+            let has_patterns = allows_one_more(&word.token.view(), skeleton);
             to.add(
                 Section::Shapes,
                 Shape::of(&word.token.view(), has_patterns).as_bytes(),
@@ -155,8 +166,7 @@ impl DictionaryBuilder {
         }
         to.begin(Section::Postings)?;
         for (_, _, _, word) in &words {
-            let names: Vec<U32> = word.names.iter().map(|name| (*name).into()).collect();
-            to.add(Section::Postings, names.as_bytes())?;
+            to.add(Section::Postings, word.names.as_bytes())?;
         }
         Ok(numbers)
     }
@@ -253,7 +263,7 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The names that contain a word, in ascending order. A name that contains it twice is there twice.
-    pub(super) fn names(self, word: u32) -> &'a [U32] {
+    pub(super) fn names(self, word: u32) -> &'a [Posting] {
         let record = self.file.record::<WordRecord>(Section::Words, word as usize);
         let range = record.map_or(0..0, |record| {
             let first = record.first_name.get() as usize;
@@ -308,6 +318,15 @@ impl<'a> Dictionary<'a> {
         similar.iter().map(|(word, _)| *word).collect()
     }
 
+    /// Adds the words to `known` that [`Dictionary::similar_words`] would find by their text: equal ones and variants of
+    /// a given name.
+    pub(super) fn equal_words(self, token: &TokenRef<'_>, person: bool, known: &mut FxHashMap<u32, f32>) {
+        let variants = variants(token, person);
+        let texts = std::iter::once(token.text).chain(variants.iter().map(|text| &**text));
+        let found = texts.flat_map(|text| self.with_text(text));
+        known.extend(found.map(|word| (word, self.similarity(token, word, person))));
+    }
+
     fn search(self, token: &TokenRef<'_>, person: bool) -> Similar {
         let mut found: Vec<u32> = self.with_text(token.text).collect();
         let same = found.clone();
@@ -324,10 +343,7 @@ impl<'a> Dictionary<'a> {
                 found.extend(similar.map(|(word, _)| word));
             }
         }
-        let variants = match token.kind {
-            TokenKind::Word if person => tables::given_name_variants(token.text),
-            _ => Vec::new(),
-        };
+        let variants = variants(token, person);
         let mut found: Vec<(u32, f32)> = found
             .into_iter()
             .map(|word| (word, self.similarity(token, word, person)))
@@ -360,19 +376,31 @@ impl<'a> Dictionary<'a> {
         let mut near: Vec<(u32, Near)> = Vec::new();
         let find = |key: &str| values(self.file, Section::BySkeleton, key);
         let exact = |key: &str| find(key).map(|number| (number, Near::ALL));
+        let with_patterns = |key: &str| {
+            let skeletons = values(self.file, Section::ByPattern, key);
+            skeletons.map(|number| (number, Near::WITH_PATTERNS))
+        };
         near.extend(exact(&skeleton));
+        let readings = spelling::keys_of_same_reading(token.script, token.text);
+        near.extend(readings.iter().flat_map(|key| exact(key)));
+        if skeleton.starts_with(WITHOUT_CONSONANTS) {
+            near.extend(exact(WITHOUT_CONSONANTS));
+            near.extend(with_patterns(WITHOUT_CONSONANTS).filter(|_| token.text.len() >= 5));
+        }
         near.extend(find(&key_of_j(&skeleton)).map(|number| (number, Near::WITH_J)));
         for other in text::other_skeletons(token.text, token.script, &skeleton) {
             near.extend(exact(&other));
         }
         if allows_one_difference(token, &skeleton) {
-            // Keys for a consonant that only the query has, for two exchanged consonants, for a consonant that only
-            // the listed word has, and for a replaced consonant.
+            // Keys for a consonant that only the query has, for two exchanged consonants, and for a replaced consonant.
+            // A consonant that only the listed word has follows.
             let keys = without_one_consonant(&skeleton).chain(with_exchanged_neighbours(&skeleton));
             near.extend(keys.flat_map(|key| exact(&key)));
-            let keys = std::iter::once(skeleton.clone()).chain(with_wildcard(&skeleton));
-            let skeletons = keys.flat_map(|key| values(self.file, Section::ByPattern, &key));
-            near.extend(skeletons.map(|number| (number, Near::WITH_PATTERNS)));
+            near.extend(with_wildcard(&skeleton).flat_map(|key| with_patterns(&key)));
+        }
+        if allows_one_more(token, &skeleton) {
+            near.extend(with_patterns(&skeleton));
+            near.extend(exact(WITHOUT_CONSONANTS).filter(|_| skeleton.len() == 1));
         }
         near.sort_unstable_by_key(|(skeleton, _)| *skeleton);
         near.dedup_by(|next, kept| {
@@ -386,6 +414,14 @@ impl<'a> Dictionary<'a> {
     }
 }
 
+/// The variants of a given name.
+fn variants(token: &TokenRef<'_>, person: bool) -> Vec<&'static str> {
+    match token.kind {
+        TokenKind::Word if person => tables::given_name_variants(token.text),
+        _ => Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -393,6 +429,7 @@ mod tests {
     use super::*;
     use crate::entity::Schema;
     use crate::name::{KnownNameParts, prepare};
+    use crate::screener::outline::Outline;
 
     fn token(word: &str) -> Option<Token> {
         let name = prepare(word, Schema::Company, &KnownNameParts::default())?;
@@ -400,6 +437,14 @@ mod tests {
             .into_iter()
             .next()
             .filter(|token| token.kind == TokenKind::Word)
+    }
+
+    fn posting(name: u32) -> Posting {
+        let outline = Outline::of(&prepare("a", Schema::Company, &KnownNameParts::default()).unwrap());
+        Posting {
+            name: name.into(),
+            outline,
+        }
     }
 
     fn written(builder: DictionaryBuilder) -> (IndexFile, Vec<u32>) {
@@ -450,7 +495,7 @@ mod tests {
             for (name, word) in (0..).zip(&others) {
                 if let Some(token) = token(word) {
                     let word = builder.number(&token);
-                    builder.find(word, name);
+                    builder.find(word, posting(name));
                 }
             }
             let (file, _) = written(builder);
@@ -497,7 +542,7 @@ mod tests {
         assert!(compare::token_similarity(&query.view(), &listed.view(), true) > 0.0);
         let mut builder = DictionaryBuilder::default();
         let word = builder.number(&listed);
-        builder.find(word, 0);
+        builder.find(word, posting(0));
         let (file, numbers) = written(builder);
         let remembered = SimilarWords::default();
         let dictionary = Dictionary {

@@ -27,7 +27,9 @@ impl ListedFacts {
         Listed {
             name,
             weak_aliases: &self.weak_aliases,
-            facts: &self.facts,
+            qualities: self.facts.qualities(),
+            identifiers: &self.facts.identifiers,
+            wallets: &self.facts.wallets,
         }
     }
 }
@@ -77,6 +79,11 @@ impl<'a> ListedEntity<'a> {
     pub(super) fn dataset_set(self) -> usize {
         self.record
             .map_or(usize::MAX, |record| record.datasets.get() as usize)
+    }
+
+    /// Its place among all entities in the order of their ids.
+    pub(super) fn place_by_id(self) -> u32 {
+        self.record.map_or(u32::MAX, |record| record.place_by_id.get())
     }
 
     pub(super) fn id(self) -> &'a str {

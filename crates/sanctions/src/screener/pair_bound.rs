@@ -249,7 +249,7 @@ impl MayMatch {
 
 /// The tokens of a name that surely match nothing.
 #[derive(Clone, Copy, Default)]
-struct Unmatched {
+pub(super) struct Unmatched {
     /// Their weights against the other name's, and as surplus.
     left: f32,
     surplus: f32,
@@ -259,13 +259,24 @@ struct Unmatched {
 }
 
 impl Unmatched {
-    fn add(&mut self, left: f32, surplus: f32) {
+    /// Whole words without a further weight.
+    pub(super) fn of_words(count: u32) -> Unmatched {
+        let mut unmatched = Unmatched::default();
+        (0..count).for_each(|_| unmatched.add(1.0, 1.0));
+        unmatched
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.left == 0.0
+    }
+
+    pub(super) fn add(&mut self, left: f32, surplus: f32) {
         (self.left, self.surplus) = (self.left + left, self.surplus + surplus);
         (self.heaviest, self.most_surplus) = (self.heaviest.max(left), self.most_surplus.max(surplus));
     }
 
     /// If one of them matches after all.
-    fn without_one(self) -> Unmatched {
+    pub(super) fn without_one(self) -> Unmatched {
         Unmatched {
             left: (self.left - self.heaviest).max(0.0),
             surplus: (self.surplus - self.most_surplus).max(0.0),
@@ -286,7 +297,7 @@ impl Unmatched {
 /// The least cost of the tokens of query and candidate that surely match nothing. Further unmatched tokens only add to
 /// it. Of both names' weights, at least the lesser contradicts the other name, and at most both do; the rest is surplus.
 /// Between the two the cost is convex with no further corner, so the cost of one of them is the least.
-fn least_cost([query, candidate]: [Unmatched; 2], candidate_cost: f32) -> f32 {
+pub(super) fn least_cost([query, candidate]: [Unmatched; 2], candidate_cost: f32) -> f32 {
     let cost = |contradiction: f32| {
         contradiction * compare::PERSON.contradiction
             + query.rest(contradiction) * compare::PERSON.query

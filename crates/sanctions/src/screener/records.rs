@@ -7,8 +7,10 @@ use smallvec::SmallVec;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::entity::Schema;
+use super::outline::Outline;
+use crate::entity::{Gender, PartialDate, Schema};
 use crate::name::{Name, NamePart, Token, TokenKind};
+use crate::subject::Facts;
 use crate::tables::LegalForm;
 use crate::text::Script;
 
@@ -27,6 +29,8 @@ pub(super) struct EntityRecord {
     pub(super) topics: U32,
     pub(super) programs: U32,
     pub(super) countries: U32,
+    /// Its place among all entities in the order of their ids.
+    pub(super) place_by_id: U32,
     pub(super) schema: u8,
 }
 
@@ -81,15 +85,89 @@ pub(super) struct NameHeader {
     pub(super) acronym: u8,
 }
 
-/// An entity with a name.
+/// An entity with a name, and what qualifies the name's score. A frequent name has thousands of bearers, and a search
+/// reads no more of most of them.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Bearer {
     pub(super) entity: U32,
+    /// Numbers of the entity's sets of datasets and countries.
+    pub(super) datasets: U32,
+    pub(super) countries: U32,
     /// Which of the entity's names it is.
     pub(super) place: U16,
+    /// The date of birth; [`BornWhen`] says whether there is one.
+    first_year: U16,
+    last_year: U16,
+    month: u8,
+    day: u8,
+    born_when: u8,
     /// The entity's schema.
     pub(super) schema: u8,
+    gender: u8,
+    unused: u8,
+}
+
+/// What a bearer states of its dates of birth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BornWhen {
+    Unknown,
+    Once(PartialDate),
+    /// The entity's facts state several.
+    Several,
+}
+
+impl Bearer {
+    /// `record` is of the entity with these facts.
+    pub(super) fn new(entity: U32, place: U16, record: &EntityRecord, facts: &Facts) -> Bearer {
+        let (born_when, date) = match facts.birth_dates[..] {
+            [] => (0, None),
+            [date] => (1, Some(date)),
+            _ => (2, None),
+        };
+        Bearer {
+            entity,
+            datasets: record.datasets,
+            countries: record.countries,
+            place,
+            first_year: date.map_or(0, |date| date.first_year).into(),
+            last_year: date.map_or(0, |date| date.last_year).into(),
+            month: date.map_or(0, |date| date.month),
+            day: date.map_or(0, |date| date.day),
+            born_when,
+            schema: record.schema,
+            gender: facts.gender.map_or(0, |gender| 1 + gender as u8),
+            unused: 0,
+        }
+    }
+
+    /// Its dates of birth.
+    pub(super) fn born_when(&self) -> BornWhen {
+        match self.born_when {
+            0 => BornWhen::Unknown,
+            1 => BornWhen::Once(PartialDate {
+                first_year: self.first_year.get(),
+                last_year: self.last_year.get(),
+                month: self.month,
+                day: self.day,
+            }),
+            _ => BornWhen::Several,
+        }
+    }
+
+    /// Its gender, if it is stated.
+    pub(super) fn gender(&self) -> Option<Gender> {
+        let place = usize::from(self.gender).checked_sub(1)?;
+        GENDERS.get(place).copied()
+    }
+}
+
+/// A name that a word finds.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub(super) struct Posting {
+    pub(super) name: U32,
+    pub(super) outline: Outline,
 }
 
 /// A token of a name in its section.
@@ -160,6 +238,7 @@ const KINDS: [TokenKind; 4] = [
     TokenKind::Number,
 ];
 const SCRIPTS: [Script; 4] = [Script::Alphabetic, Script::Abjad, Script::Han, Script::Hangul];
+const GENDERS: [Gender; 3] = [Gender::Male, Gender::Female, Gender::Other];
 const PARTS: [NamePart; 3] = [NamePart::Unknown, NamePart::Given, NamePart::Family];
 
 pub(super) fn schema(number: u8) -> Option<Schema> {
@@ -201,6 +280,9 @@ mod tests {
             assert_eq!(*value as usize, number);
         }
         for (number, value) in SCRIPTS.iter().enumerate() {
+            assert_eq!(*value as usize, number);
+        }
+        for (number, value) in GENDERS.iter().enumerate() {
             assert_eq!(*value as usize, number);
         }
         for (number, value) in PARTS.iter().enumerate() {

@@ -9,16 +9,15 @@ use zerocopy::FromBytes as _;
 use super::found::{Found, FoundHit, ReadName};
 use super::memory::WordMemory;
 use super::pair_bound::{ListedToken, PairBound};
-use super::postings::names_with;
-use super::records::{self, Bearer, NameHeader, TokenRecord};
+use super::records::{self, Bearer, BornWhen, NameHeader, TokenRecord};
 use super::similarities::Similarities;
 use super::{ScreenOptions, Screener};
 use crate::compare;
-use crate::entity::{Entity, Schema, is_sanctioned};
+use crate::entity::{Entity, PartialDate, Schema, is_sanctioned};
 use crate::index::{Section, values};
 use crate::name::{Name, NameRef, TokenKind, TokenRef};
-use crate::score::{self, BestName, MAX_QUALIFIER_GAIN, PairScore};
-use crate::subject::{Subject, sorted_words};
+use crate::score::{self, BestName, Listed, PairScore};
+use crate::subject::{Facts, Qualities, Subject, sorted_words};
 
 /// A listed entity to score.
 #[derive(Clone, Copy, Default)]
@@ -26,8 +25,18 @@ struct Candidate {
     /// The score of its best pair of names, and which of its names that is.
     score: f32,
     place: u16,
-    /// The best pair of names, if one is similar at all.
+    /// The best pair of names, if one is similar at all, and the bearer of its listed name.
     pair: Option<u32>,
+    bearer: u32,
+}
+
+/// A bearer of a name that may be a hit.
+struct Contender<'a> {
+    bearer: &'a Bearer,
+    /// Its place among all bearers.
+    number: u32,
+    /// The score that its name must reach.
+    least: f32,
 }
 
 /// A search while it collects what to score.
@@ -43,12 +52,15 @@ struct Collected<'a> {
 }
 
 impl Collected<'_> {
-    /// Whether an entity with a name of this score may be a hit. It gains no more than the qualifiers of names give.
-    /// Scores are rounded.
-    fn may_reach(&self, score: f32) -> bool {
-        f64::from(score + MAX_QUALIFIER_GAIN) + 0.001 >= self.options.threshold
+    /// Whether entities with a set of datasets are wanted.
+    fn wants(&self, datasets: usize) -> bool {
+        let wanted = self.wanted.as_ref();
+        wanted.is_none_or(|wanted| wanted.get(datasets).copied().unwrap_or(false))
     }
 }
+
+/// Scores are rounded.
+const ROUNDING: f32 = 0.001;
 
 impl Screener {
     /// The hits of an entity.
@@ -72,39 +84,31 @@ impl Screener {
             candidates: FxHashMap::default(),
         };
         for (reading, subject) in subjects.iter().enumerate() {
-            let has_dates = !subject.facts.birth_dates.is_empty();
-            let least = options.threshold as f32 - if has_dates { MAX_QUALIFIER_GAIN } else { 0.0 };
+            let facts = &subject.facts;
             for (at, name) in subject.names.iter().enumerate() {
-                self.collect_names((reading, at, name), least, &mut found, memory.as_deref_mut());
+                self.collect_names((reading, at, name), facts, &mut found, memory.as_deref_mut());
             }
         }
         for id in &found.exact {
             let schema = self.entity(*id).schema();
             let is_compatible =
                 entity.schema.is_compatible_with(schema) || entity.schema == Schema::CryptoWallet;
-            if is_compatible && self.is_wanted(&found, *id) {
+            if is_compatible && found.wants(self.entity(*id).dataset_set()) {
                 found.candidates.entry(*id).or_default();
             }
         }
         self.scored(subjects, found)
     }
 
-    fn is_wanted(&self, found: &Collected<'_>, entity: u32) -> bool {
-        let is_wanted = |wanted: &Vec<bool>| wanted.get(self.entity(entity).dataset_set()).copied();
-        found
-            .wanted
-            .as_ref()
-            .is_none_or(|wanted| is_wanted(wanted).unwrap_or(false))
-    }
-
     /// Compares a name with the listed names that resemble it, and collects their bearers.
     fn collect_names(
         &self,
         (reading, query, name): (usize, usize, &Name),
-        least: f32,
+        facts: &Facts,
         found: &mut Collected<'_>,
         memory: Option<&mut WordMemory>,
     ) {
+        let least = found.options.threshold as f32 - score::most_gained(facts);
         let view = name.view();
         let mut bound = None;
         let mut similarities = Similarities::new(self.words(), name);
@@ -115,16 +119,22 @@ impl Screener {
             };
             let is_compatible = |bearer: &&Bearer| {
                 let known = schemata.get(usize::from(bearer.schema));
-                known.is_some_and(|known| *known) && self.is_wanted(found, bearer.entity.get())
+                known.is_some_and(|known| *known)
             };
-            let bearers: SmallVec<[&Bearer; 4]> = self.bearers(header).iter().filter(is_compatible).collect();
-            if bearers.is_empty() {
+            let first = header.first_bearer.get();
+            let bearers = self.bearers(header).iter().zip(first..);
+            let contenders = bearers.filter(|(bearer, _)| is_compatible(bearer));
+            let contenders =
+                contenders.filter_map(|(bearer, number)| self.contender(number, bearer, facts, found));
+            let contenders: SmallVec<[Contender<'_>; 4]> = contenders.collect();
+            let least = contenders
+                .iter()
+                .map(|contender| contender.least)
+                .fold(f32::INFINITY, f32::min);
+            if contenders.is_empty() {
                 continue;
             }
-            let has_exact = bearers
-                .iter()
-                .any(|bearer| found.exact.contains(&bearer.entity.get()));
-            if view.person && header.person != 0 && least > 0.0 && !has_exact {
+            if view.person && header.person != 0 && least > 0.0 {
                 let bound = bound.get_or_insert_with(|| PairBound::new(name.view()));
                 let tokens = self.listed_tokens(name_id, header);
                 // The comparison finds out what is damaged.
@@ -146,11 +156,16 @@ impl Screener {
             });
             let (score, pair) = (comparison.score, found.pairs.len() as u32);
             let mut is_used = false;
-            for bearer in bearers {
-                let entity = bearer.entity.get();
-                if !found.may_reach(score) && !found.exact.contains(&entity) {
+            for Contender {
+                bearer,
+                number,
+                least,
+            } in contenders
+            {
+                if score < least {
                     continue;
                 }
+                let entity = bearer.entity.get();
                 let place = bearer.place.get();
                 let known = found.candidates.entry(entity).or_default();
                 let of_same_name = known.pair.and_then(|pair| found.pairs.get(pair as usize));
@@ -159,7 +174,12 @@ impl Screener {
                 let is_earlier = score == known.score && is_same_name && place < known.place;
                 // The index has names in the order of their first bearers, which must not matter.
                 if score > known.score || is_earlier {
-                    (known.score, known.place, known.pair) = (score, place, Some(pair));
+                    *known = Candidate {
+                        score,
+                        place,
+                        pair: Some(pair),
+                        bearer: number,
+                    };
                     is_used = true;
                 }
             }
@@ -171,6 +191,53 @@ impl Screener {
                 };
                 found.pairs.push(ReadName { reading, best });
             }
+        }
+    }
+
+    /// A bearer with the score that the name must reach so that the bearer is a hit; `None` if no name reaches it.
+    fn contender<'a>(
+        &self,
+        number: u32,
+        bearer: &'a Bearer,
+        facts: &Facts,
+        found: &Collected<'_>,
+    ) -> Option<Contender<'a>> {
+        if !found.wants(bearer.datasets.get() as usize) {
+            return None;
+        }
+        let least = match bearer.born_when() {
+            // An exact match is a hit whatever its name.
+            _ if found.exact.contains(&bearer.entity.get()) => 0.0,
+            // So is everything if no score is too low.
+            _ if found.options.threshold <= 0.0 => 0.0,
+            BornWhen::Several => found.options.threshold as f32 - score::most_gained(facts) - ROUNDING,
+            BornWhen::Unknown => self.least_of(bearer, &[], facts, found),
+            BornWhen::Once(date) => self.least_of(bearer, &[date], facts, found),
+        };
+        (least <= 1.0).then_some(Contender {
+            bearer,
+            number,
+            least,
+        })
+    }
+
+    fn least_of(
+        &self,
+        bearer: &Bearer,
+        birth_dates: &[PartialDate],
+        facts: &Facts,
+        found: &Collected<'_>,
+    ) -> f32 {
+        let added = score::most_qualifiers_add(facts, self.qualities(bearer, birth_dates));
+        found.options.threshold as f32 - added - ROUNDING
+    }
+
+    fn qualities<'a>(&'a self, bearer: &Bearer, birth_dates: &'a [PartialDate]) -> Qualities<'a> {
+        let countries = self.head.sets.get(bearer.countries.get() as usize);
+        Qualities {
+            birth_dates,
+            countries: countries.map_or(&[], Vec::as_slice),
+            gender: bearer.gender(),
         }
     }
 
@@ -208,6 +275,34 @@ impl Screener {
         let pair = hit.pair.and_then(|pair| found.pairs.get(pair as usize));
         let name = pair.and_then(|pair| self.listed_name(pair));
         self.score(&found.subjects, hit.entity, pair.zip(name.as_ref()), true)
+    }
+
+    /// The score of a bearer that matches by its name alone; `None` if the entity's facts are needed.
+    fn score_of_name(
+        &self,
+        subjects: &[Subject],
+        bearer: u32,
+        (pair, name): (&ReadName, &NameRef<'_>),
+    ) -> Option<f64> {
+        let bearer: &Bearer = self.file.record(Section::Bearers, bearer as usize)?;
+        let (known, date);
+        let birth_dates: &[PartialDate] = match bearer.born_when() {
+            BornWhen::Unknown => &[],
+            BornWhen::Once(only) => {
+                known = only;
+                date = [known];
+                &date
+            }
+            BornWhen::Several => return None,
+        };
+        let listed = Listed {
+            name: Some(name),
+            weak_aliases: &[],
+            qualities: self.qualities(bearer, birth_dates),
+            identifiers: &[],
+            wallets: &[],
+        };
+        Some(score::score_subjects(&subjects[pair.reading], &listed, Some(&pair.best), false).score)
     }
 
     /// The score of a listed entity with its best pair of names.
@@ -252,14 +347,15 @@ impl Screener {
     fn scored(&self, subjects: Vec<Subject>, found: Collected<'_>) -> Found {
         let Collected {
             options,
+            exact,
             pairs,
             candidates,
             ..
         } = found;
         // Each name is read once.
-        let mut candidates: Vec<(Option<u32>, u32)> = candidates
+        let mut candidates: Vec<(Option<u32>, u32, u32)> = candidates
             .into_iter()
-            .map(|(entity, candidate)| (candidate.pair, entity))
+            .map(|(entity, candidate)| (candidate.pair, entity, candidate.bearer))
             .collect();
         candidates.sort_unstable();
         let mut hits: Vec<FoundHit> = Vec::new();
@@ -267,8 +363,10 @@ impl Screener {
             let names = of_pair[0].0.and_then(|pair| pairs.get(pair as usize));
             let listed = names.and_then(|pair| self.listed_name(pair));
             let names = names.zip(listed.as_ref());
-            for (pair, entity) in of_pair {
-                let score = self.score(&subjects, *entity, names, false).score;
+            for (pair, entity, bearer) in of_pair {
+                let quick = names.filter(|_| !exact.contains(entity));
+                let quick = quick.and_then(|names| self.score_of_name(&subjects, *bearer, names));
+                let score = quick.unwrap_or_else(|| self.score(&subjects, *entity, names, false).score);
                 if score >= options.threshold {
                     hits.push(FoundHit {
                         score,
@@ -282,7 +380,7 @@ impl Screener {
         hits.sort_by_cached_key(|FoundHit { score, entity, .. }| {
             let listed = self.entity(*entity);
             let (is_match, score) = (is_sanctioned(listed.topics()), (score * 10_000.0).round() as u32);
-            (Reverse(is_match), Reverse(score), listed.id(), *entity)
+            (Reverse(is_match), Reverse(score), listed.place_by_id(), *entity)
         });
         Found {
             subjects,
@@ -308,58 +406,6 @@ impl Screener {
             .iter()
             .flat_map(|wallet| find(Section::ByWallet, wallet));
         aliases.chain(identifiers).chain(wallets).collect()
-    }
-
-    /// The names that may score at least `least` against this one, in ascending order.
-    fn candidates(
-        &self,
-        name: &Name,
-        least: f32,
-        similarities: &mut Similarities<'_>,
-        mut memory: Option<&mut WordMemory>,
-    ) -> Vec<u32> {
-        let words = self.words();
-        let mut units: Vec<(u64, Vec<u32>)> = Vec::new();
-        for unit in self.units(name) {
-            let known = unit.place.map(|at| similarities.known(at));
-            let token = unit.token.view();
-            let similar = match (memory.as_deref_mut(), known) {
-                // Joined words are seldom the same twice.
-                (Some(memory), Some(known)) => {
-                    memory.similar_words(&unit.token, name.person, known, |known| {
-                        words.similar_words(&token, name.person, Some(known))
-                    })
-                }
-                (_, known) => words.similar_words(&token, name.person, known),
-            };
-            units.push((unit.covers, similar));
-        }
-        // A listed initial stands for any word that begins with it, but finds no name alone.
-        let letters = name.tokens.iter().enumerate().filter_map(|(at, token)| {
-            let letter = token.text.get(..1).filter(|_| token.kind == TokenKind::Word)?;
-            Some((1 << at, words.initials(letter).collect()))
-        });
-        let initials: Vec<(u64, Vec<u32>)> = letters.collect();
-        let mut found = names_with(words, name, least, &units, &initials);
-        if !name.person {
-            let of_acronym = name
-                .tokens
-                .iter()
-                .flat_map(|token| values(&self.file, Section::ByAcronym, &token.text));
-            found.extend(of_acronym);
-            let only = if let [only] = &name.tokens[..] {
-                &*only.text
-            } else {
-                ""
-            };
-            for text in [only, &*name.acronym] {
-                let listed = words.with_text(text).flat_map(|word| words.names(word));
-                found.extend(listed.map(|name| name.get()));
-            }
-            found.sort_unstable();
-            found.dedup();
-        }
-        found
     }
 
     pub(super) fn name_header(&self, name: u32) -> Option<&NameHeader> {

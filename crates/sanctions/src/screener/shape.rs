@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::records;
 use crate::name::{TokenKind, TokenRef};
 use crate::text::{self, Script};
-use crate::word_forms::{Signature, WordForms};
+use crate::word_forms::{Signature, Spelling};
 use crate::{distance, syllables};
 
 /// The letters of a text or a sound that a shape holds.
@@ -126,11 +126,10 @@ impl Shape {
     }
 
     /// The forms of a word in an alphabet, if the shape holds all their letters.
-    fn forms(&self) -> Option<WordForms<'_>> {
-        Some(WordForms {
-            text: std::str::from_utf8(self.text.get(..usize::from(self.len))?).ok()?,
-            sound: std::str::from_utf8(self.sound()?).ok()?,
-            script: self.script(),
+    fn spelling(&self) -> Option<Spelling<'_>> {
+        Some(Spelling {
+            text: self.text()?,
+            sound: self.sound()?,
             signature: self.signature,
         })
     }
@@ -242,8 +241,10 @@ impl<'a> QueryShape<'a> {
         let limit = distance::budget(usize::from(own.len.min(listed.len)));
         own.signature.least_cost(&listed.signature) <= limit
             && (own.may_sound_alike(listed, limit.saturating_sub(2)) || own.may_be_one_slip(listed))
-            && match (own.forms(), listed.forms()) {
-                (Some(own), Some(listed)) => distance::similarity(&own, &listed) > 0.0,
+            && match (own.spelling(), listed.spelling()) {
+                (Some(own), Some(listed)) => {
+                    own.text == listed.text || distance::may_be_one_word(&own, &listed)
+                }
                 _ => true,
             }
     }

@@ -1,6 +1,10 @@
-//! Index keys for alternative spellings: words with one consonant missing, exchanged or replaced.
+//! Index keys for alternative spellings: words with one consonant missing, exchanged or replaced, and words of another
+//! script that are read alike.
+
+use smallvec::{SmallVec, smallvec};
 
 use crate::name::{Token, TokenRef};
+use crate::syllables;
 use crate::text::Script;
 use crate::word_forms::Signature;
 
@@ -17,8 +21,58 @@ pub(super) fn respelled(like: &Token, text: &str, sound: String) -> Token {
 
 /// Whether a word is long enough that one of its consonants may differ.
 pub(super) fn allows_one_difference(token: &TokenRef<'_>, skeleton: &str) -> bool {
+    skeleton.len() >= 2 && allows_one_more(token, skeleton)
+}
+
+/// Whether a word is long enough that another may have one consonant more.
+pub(super) fn allows_one_more(token: &TokenRef<'_>, skeleton: &str) -> bool {
     let long = token.text.len() >= 5 || (token.script == Script::Abjad && skeleton.len() >= 4);
-    long && !skeleton.starts_with('=') && skeleton.len() >= 2
+    long && !skeleton.starts_with(WITHOUT_CONSONANTS)
+}
+
+/// How the skeleton of a word without consonants begins. Alone, it is the key of all such words.
+pub(super) const WITHOUT_CONSONANTS: &str = "=";
+
+/// The keys of a listed word by its readings: Chinese and Korean words, and what may be their romanisations. Two such
+/// words are similar only if they share a key; see [`syllables::similarity`].
+pub(super) fn keys_of_readings(script: Script, text: &str) -> SmallVec<[String; 2]> {
+    match script {
+        Script::Abjad => SmallVec::new(),
+        Script::Han => smallvec![chinese(text), romanised_korean(text)],
+        Script::Hangul => smallvec![korean(text)],
+        Script::Alphabetic => smallvec![romanised_chinese(text), romanised_korean(text)],
+    }
+}
+
+/// The keys by which a word finds listed words of the same reading in another script.
+pub(super) fn keys_of_same_reading(script: Script, text: &str) -> SmallVec<[String; 2]> {
+    match script {
+        Script::Abjad => SmallVec::new(),
+        Script::Han => smallvec![romanised_chinese(text), korean(text)],
+        Script::Hangul => smallvec![romanised_korean(text)],
+        Script::Alphabetic => smallvec![chinese(text), korean(text)],
+    }
+}
+
+fn chinese(text: &str) -> String {
+    key('(', syllables::chinese(text))
+}
+
+fn romanised_chinese(text: &str) -> String {
+    key('<', syllables::chinese(text))
+}
+
+fn korean(text: &str) -> String {
+    key(')', syllables::korean_consonants(text))
+}
+
+fn romanised_korean(text: &str) -> String {
+    key('>', syllables::korean_consonants(text))
+}
+
+/// No skeleton begins with such a sign.
+fn key(sign: char, sounds: impl Iterator<Item = u8>) -> String {
+    std::iter::once(sign).chain(sounds.map(char::from)).collect()
 }
 
 /// The skeleton without each of its consonants.
