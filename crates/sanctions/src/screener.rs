@@ -36,7 +36,6 @@ use zerocopy::little_endian::U32;
 
 use self::builder::Head;
 pub(crate) use self::builder::IndexBuilder;
-use self::candidates::FEW;
 use self::dictionary::{Dictionary, SimilarWords};
 pub use self::entries::{EntitySearch, ListEntry};
 use self::found::Found;
@@ -50,12 +49,15 @@ pub use crate::index::IndexDamaged;
 use crate::index::{IndexFile, Section};
 use crate::query::Query;
 
+/// So many names are compared rather than looked up by their further words.
+const FEW: usize = 48;
+
 /// The index of lists that queries are screened against.
 pub struct Screener {
     file: IndexFile,
     head: Head,
     remembered: SimilarWords,
-    /// So many names are compared rather than looked up by their further words.
+    /// See [`FEW`].
     few: usize,
     /// The index of whole lists of which this one has a part. Its words are known here too.
     whole: Option<Arc<Screener>>,

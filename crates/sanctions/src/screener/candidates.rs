@@ -9,9 +9,6 @@ use super::similarities::Similarities;
 use crate::index::{Section, values};
 use crate::name::{Name, Token, TokenKind};
 
-/// So many names are compared rather than looked up by their further words.
-pub(super) const FEW: usize = 48;
-
 impl Screener {
     /// The names that may score at least `least` against this one, in ascending order.
     pub(super) fn candidates(

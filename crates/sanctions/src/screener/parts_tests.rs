@@ -62,7 +62,7 @@ proptest! {
         listed in prop::collection::vec(name(), 1..30),
         changed in prop::collection::vec(any::<bool>(), 30),
         queries in prop::collection::vec(name(), 1..10),
-        few in prop::sample::select(&[0, 2, candidates::FEW][..]),
+        few in prop::sample::select(&[0, 2, FEW][..]),
     ) {
         let all: Vec<(usize, String)> = listed.into_iter().enumerate().collect();
         let part: Vec<(usize, String)> = all.iter().filter(|(number, _)| changed[*number]).cloned().collect();

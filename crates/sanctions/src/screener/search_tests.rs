@@ -69,7 +69,7 @@ fn no_spelling_hides_a_listed_name() {
             person("a", &[listed]),
             person("b", &["Zebulon Quartermain"]),
         ]);
-        for few in [0, candidates::FEW] {
+        for few in [0, FEW] {
             screener.few = few;
             assert_eq!(hits(&screener, query).len(), 1, "{query}, {listed}, {few}");
         }
@@ -210,7 +210,7 @@ proptest! {
         listed in prop::collection::vec((name(), name(), qualities()), 1..12),
         (query, of_query) in (name(), qualities()),
         threshold in prop::sample::select(&[0.0, 0.3, 0.7][..]),
-        few in prop::sample::select(&[0, candidates::FEW][..]),
+        few in prop::sample::select(&[0, FEW][..]),
     ) {
         let entities = listed.into_iter().enumerate().map(|(number, ((_, first), (_, second), qualities))| Entity {
             names: vec![first, second],
