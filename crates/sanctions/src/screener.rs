@@ -2,9 +2,9 @@
 //! hits.
 //!
 //! Candidates share words with the query, by spelling, by sound, by reading or with one different consonant. A name is
-//! discarded if the shared words could not reach the threshold even with full scores, never to limit their number. What
-//! only a comparison would find beside them, such as a slip of the pen in a further word, need not save it; see
-//! `bounds.rs`. What the index finds never changes; a new version of a list needs a new [`Screener`].
+//! discarded if these words, and what is known of its others, could not reach the threshold even with full scores, never
+//! to limit their number. What only a comparison would find beside them, such as a slip of the pen in a further word,
+//! need not save it; see `bounds.rs`. What the index finds never changes; a new version of a list needs a new [`Screener`].
 
 mod bounds;
 mod builder;

@@ -24,10 +24,10 @@ struct FoundName {
 /// ascending order. A unit is a bit set of tokens with the words that resemble them.
 ///
 /// A name is found by the words that resemble the query's, and what they cover bounds its score; see [`NameBounds`]. The
-/// bound grows with the tokens. So if all tokens of some units together cannot reach the least score, no name is worth looking at
-/// that is found by words of these units alone. These are chosen from those that most names have; their names are only
-/// counted if another word finds them too. So are those of `initials`, with the tokens for which each listed initial may
-/// stand.
+/// bound grows with the tokens. So if all tokens of some units together cannot reach the least score, no name is worth
+/// looking at that is found by words of these units alone. These are chosen from those that most names have; their names
+/// are only counted if another word finds them too. So are those of `initials`, with the tokens for which each listed
+/// initial may stand.
 pub(super) fn names_with(
     words: Dictionary<'_>,
     name: &Name,
