@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use chain::labels::LabelIndex;
 use sanctions::freshness::ListDates;
 use sanctions::store::{Fingerprint, LoadExactlyError};
-use sanctions::{ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list};
+use sanctions::{
+    ListStore, ProfileComparison, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list,
+};
 use store::Db;
 use store::list_sets::{self, ListSet};
 use store::rescreenings::ListDigests;
@@ -40,6 +42,7 @@ impl MerchantLists {
         let defaults = ScreenOptions::default();
         ScreenOptions {
             threshold: settings.screening_threshold.unwrap_or(defaults.threshold),
+            profile: settings.screening_profile.unwrap_or(defaults.profile),
             datasets: self.names.clone(),
             ..defaults
         }
@@ -363,6 +366,23 @@ impl Lists {
         let screened = self.screen_all(std::slice::from_ref(query), sandbox, settings)?;
         let result = screened.results.into_iter().next();
         result.ok_or_else(|| "the lists gave no answer".into())
+    }
+
+    /// Screens one query by each profile with a merchant's settings. Blocks.
+    ///
+    /// # Errors
+    /// When screening is unavailable.
+    pub fn compare_profiles(
+        &self,
+        query: &Query,
+        sandbox: bool,
+        settings: &MerchantSettings,
+    ) -> Result<ProfileComparison, String> {
+        let lists = self
+            .for_merchant(sandbox, settings)
+            .map_err(|error| error.to_string())?;
+        let compared = lists.screener.compare_profiles(query, &lists.options(settings));
+        compared.map_err(|error| error.to_string())
     }
 
     /// Screens several queries against the same lists. Several results

@@ -6,6 +6,7 @@
 
 mod web_address;
 
+use sanctions::Profile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::merchants::Merchant;
@@ -17,8 +18,9 @@ use crate::problem::Problem;
 use crate::theme::Rgb;
 
 /// The members that this version reads.
-const MEMBERS: [&str; 18] = [
+const MEMBERS: [&str; 19] = [
     "screeningThreshold",
+    "screeningProfile",
     "screeningLists",
     "walletAlertDays",
     "blockedCountries",
@@ -39,8 +41,9 @@ const MEMBERS: [&str; 18] = [
 ];
 
 /// The members that decide who passes. They are those that `rules` in `service::merchants` uses.
-const DECIDING_MEMBERS: [&str; 6] = [
+const DECIDING_MEMBERS: [&str; 7] = [
     "screeningThreshold",
+    "screeningProfile",
     "screeningLists",
     "walletAlertDays",
     "blockedCountries",
@@ -55,6 +58,9 @@ pub struct MerchantSettings {
     /// Score from which a list entry matches, 0–1; by default the engine's 0.70.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screening_threshold: Option<f64>,
+    /// How names are scored; by default the standard profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screening_profile: Option<Profile>,
     /// Lists to screen against; by default all that are active and need no choice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub screening_lists: Vec<String>,
@@ -248,7 +254,13 @@ fn is_ambiguous(merchant: &Merchant) -> bool {
 fn wrong_members(object: &Map<String, Value>, error: &serde_json::Error) -> Vec<String> {
     let mut faults: Vec<String> = wrong_types(object)
         .iter()
-        .map(|name| format!("{name} - has a type that this version cannot read"))
+        .map(|name| match *name {
+            "screeningProfile" => {
+                let profiles = Profile::ALL.map(Profile::as_str).join(", ");
+                format!("{name} - must be one of {profiles}")
+            }
+            name => format!("{name} - has a type that this version cannot read"),
+        })
         .collect();
     if faults.is_empty() {
         // For example, a member that occurs twice.
@@ -353,8 +365,11 @@ fn apply_changes(mut object: Map<String, Value>, changes: &[String]) -> Result<S
             value => object.insert(key.to_owned(), value),
         };
     }
-    let settings: MerchantSettings = serde_json::from_value(Value::Object(object.clone()))
+    let mut settings: MerchantSettings = serde_json::from_value(Value::Object(object.clone()))
         .map_err(|error| wrong_members(&object, &error))?;
+    settings.screening_profile = settings
+        .screening_profile
+        .filter(|profile| *profile != Profile::Standard);
     let mut faults = deciding_faults(&settings);
     let settings = checked_brand(settings, &mut faults);
     if !faults.is_empty() {

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use reference::Country;
+use sanctions::Profile;
 use service::merchants::{ChangeOutcome, MerchantSettings};
 use service::permissions::Action;
 use service::problem::{Kind, Problem};
@@ -103,13 +104,18 @@ impl BrandingPage {
         self.page.tf(key, &values)
     }
 
+    /// The profiles by which names can be scored.
+    fn profiles(&self) -> [&'static str; Profile::ALL.len()] {
+        Profile::ALL.map(Profile::as_str)
+    }
+
     fn blocks(&self, country: &Country) -> bool {
         self.blocked.iter().any(|code| code == country.alpha2)
     }
 }
 
 /// Each field with its anchor in the page and the text key of its name.
-const FIELDS: [(&str, &str, &str); 8] = [
+const FIELDS: [(&str, &str, &str); 9] = [
     ("brandLogo", "f-logo", "branding.logo"),
     ("brandName", "f-brandName", "branding.name"),
     ("brandColor", "f-brandColor", "branding.color"),
@@ -118,21 +124,24 @@ const FIELDS: [(&str, &str, &str); 8] = [
     ("allowedOrigins", "f-origins", "branding.origins"),
     ("blockedCountries", "geo", "branding.blocked"),
     ("screeningThreshold", "f-threshold", "branding.threshold"),
+    ("screeningProfile", "f-profile", "branding.profile"),
 ];
 
 /// The settings that are plain texts.
-const TEXTS: [&str; 5] = [
+const TEXTS: [&str; 6] = [
     "brandName",
     "brandColor",
     "privacyUrl",
     "contact",
     "screeningThreshold",
+    "screeningProfile",
 ];
 
 fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Problem> {
     let merchant = member.merchant()?;
     let MerchantSettings {
         screening_threshold,
+        screening_profile,
         screening_lists,
         blocked_countries,
         allowed_origins,
@@ -158,6 +167,10 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
             (
                 "screeningThreshold",
                 screening_threshold.map(|n| n.to_string()).unwrap_or_default(),
+            ),
+            (
+                "screeningProfile",
+                screening_profile.unwrap_or_default().as_str().to_owned(),
             ),
         ]),
         blocked: blocked_countries.iter().map(|code| code.to_uppercase()).collect(),

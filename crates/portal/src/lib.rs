@@ -36,6 +36,7 @@ pub mod review;
 pub mod routes;
 pub mod screening;
 mod screening_file;
+mod screening_profiles;
 pub mod screening_report;
 pub mod sealed_search;
 pub mod second;

@@ -14,7 +14,7 @@ use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use reference::Country;
 use sanctions::store::ListStatus;
-use sanctions::{Query, ScreenResult};
+use sanctions::{Profile, ProfileComparison, Query, ScreenResult};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use service::permissions::Action;
@@ -27,6 +27,7 @@ use verification::screening::ScreeningHit;
 use super::page::{self, Page};
 use super::review::hits::{self, Hit, PersonDetails};
 use super::routes::Routes;
+use super::screening_profiles::ProfileTable;
 use super::sealed_search::{self, Sealed};
 use super::session::Member;
 
@@ -64,6 +65,15 @@ struct SearchResults {
     hits: Vec<Hit>,
     /// The total number of hits, including those not shown.
     total: usize,
+    /// What each profile finds; `None`: no profile finds anything.
+    profiles: Option<ProfileTable>,
+}
+
+/// What a search finds by the account's profile, and by each.
+struct Found {
+    result: ScreenResult,
+    compared: ProfileComparison,
+    own: Profile,
 }
 
 #[derive(Template)]
@@ -145,7 +155,9 @@ async fn search(
     // The results page shows form errors and the reason why lists are unavailable.
     if check(&page, &asked).is_none() {
         let detail = match search_lists(&app, &member, &asked).await? {
-            Ok(found) => json!({"hits": found.total.value, "lists": found.lists}).to_string(),
+            Ok(Found { result, .. }) => {
+                json!({"hits": result.total.value, "lists": result.lists}).to_string()
+            }
             Err(_) => json!({"failed": "lists"}).to_string(),
         };
         let entry = Entry {
@@ -164,15 +176,20 @@ async fn search_lists(
     app: &Shared,
     member: &Member,
     asked: &NameQuery,
-) -> Result<Result<ScreenResult, String>, Problem> {
+) -> Result<Result<Found, String>, Problem> {
     let (sandbox, settings) = (member.scope()?.sandbox, merchants::settings(member.merchant()?)?);
     if let Err(reason) = app.lists.confirm(&app.db).await {
         return Ok(Err(reason.to_string()));
     }
     let (shared, query) = (Arc::clone(app), query(asked));
-    app.cpu
-        .run(move |_| shared.lists.screen(&query, sandbox, &settings))
-        .await
+    let search = move || {
+        Ok(Found {
+            result: shared.lists.screen(&query, sandbox, &settings)?,
+            compared: shared.lists.compare_profiles(&query, sandbox, &settings)?,
+            own: settings.screening_profile.unwrap_or_default(),
+        })
+    };
+    app.cpu.run(move |_| search()).await
 }
 
 async fn desk(
@@ -191,7 +208,11 @@ async fn desk(
         desk.wrong = wrong;
         return Ok((StatusCode::BAD_REQUEST, page::html(desk)?).into_response());
     }
-    let found = match search_lists(&app, &member, &desk.asked).await? {
+    let Found {
+        result: found,
+        compared,
+        own,
+    } = match search_lists(&app, &member, &desk.asked).await? {
         Ok(found) => found,
         Err(reason) => {
             desk.unavailable = Some(reason);
@@ -203,6 +224,7 @@ async fn desk(
     desk.found = Some(SearchResults {
         hits: hits::hits(&desk.page, &results, &known, &[], &found.lists),
         total: found.total.value,
+        profiles: (compared.total > 0).then(|| ProfileTable::new(own, compared)),
     });
     Ok(page::html(desk)?)
 }

@@ -150,6 +150,7 @@ async fn screen(
     let html = report.render(&AboutReport {
         file: &upload.name,
         threshold: options.threshold,
+        profile: options.profile,
         lists: &searched,
         ignored: &file.ignored,
     });

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use askama::Template;
 use sanctions::customer_results::{Outcome, OutcomeCounts, ScreenedCustomer};
 use sanctions::customers::Customer;
-use sanctions::{Hit, ListStatus};
+use sanctions::{Hit, ListStatus, Profile};
 
 /// Customers whose hits the report shows.
 const MOST_SHOWN: usize = 1_000;
@@ -65,6 +65,8 @@ pub struct AboutReport<'a> {
     pub file: &'a str,
     /// The lowest score of a hit.
     pub threshold: f64,
+    /// How names were scored.
+    pub profile: Profile,
     /// The lists that were searched.
     pub lists: &'a [ListStatus],
     /// The columns that mean nothing for a screening.

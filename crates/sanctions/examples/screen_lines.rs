@@ -13,7 +13,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use sanctions::freshness::MaxAge;
-use sanctions::{Guards, ListStore, ScreenOptions, Screener, Source, answer_line, answer_pair_line, import};
+use sanctions::{
+    Guards, ListStore, Profile, ScreenOptions, Screener, Source, answer_line, answer_pair_line, import,
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
@@ -52,14 +54,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => Screener::new(lists),
     };
     eprintln!("index of {} entities in {:.2?}", screener.len(), start.elapsed());
-    let options = ScreenOptions::default();
+    let profile = std::env::var("PROFILE").unwrap_or_default();
+    let profile = Profile::parse(&profile).unwrap_or_default();
+    let options = ScreenOptions {
+        profile,
+        ..ScreenOptions::default()
+    };
     let mut times = Vec::new();
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let start = Instant::now();
         let answer = if mode == "pairs" {
-            answer_pair_line(&line)
+            answer_pair_line(profile, &line)
         } else {
             answer_line(&screener, &options, &line)
         };

@@ -22,7 +22,7 @@ pub(crate) use self::table::{TableBuilder, values};
 pub(crate) use self::writer::IndexWriter;
 
 /// The version of the layout. It is part of every file's beginning.
-const MAGIC: [u8; 16] = *b"BONAFIDE-INDEX-3";
+const MAGIC: [u8; 16] = *b"BONAFIDE-INDEX-4";
 
 /// The bytes that one checksum covers.
 const BLOCK: usize = 1 << 14;
@@ -70,9 +70,13 @@ pub(crate) enum Section {
     ByWallet,
     /// Entities by id.
     ById,
+    /// The names as OFAC's search compares them, in the order of their entities.
+    WrittenNames,
+    /// The texts of these names.
+    WrittenTexts,
 }
 
-const SECTIONS: usize = Section::ById as usize + 1;
+const SECTIONS: usize = Section::WrittenTexts as usize + 1;
 
 /// The last bytes of a file.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]

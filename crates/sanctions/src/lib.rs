@@ -23,6 +23,8 @@ mod index;
 mod kept;
 mod last_import;
 mod name;
+mod ofac_score;
+mod profile;
 mod query;
 pub mod score;
 mod screener;
@@ -38,10 +40,12 @@ pub use demo::demo_list;
 pub use entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Properties, Schema};
 pub use example::{Example, ExampleError};
 pub use import::{Guards, ImportError, ImportReport, List, ListFormat, Source};
+pub use ofac_score::ofac_score;
+pub use profile::{OFAC_LEAST_SCORE, Profile};
 pub use query::{Query, QueryError, QueryIdentifier};
-pub use score::{DEFAULT_THRESHOLD, Explanation, PairScore, TokenMatch, score_pair};
+pub use score::{DEFAULT_THRESHOLD, Explanation, PairScore, TokenMatch, score_pair, score_pair_by};
 pub use screener::{
-    EntitySearch, Hit, IndexDamaged, ListEntry, ListedWallet, ScreenOptions, ScreenResult, Screener,
-    SearchError, Total, WordMemory,
+    ComparedHit, EntitySearch, Hit, IndexDamaged, ListEntry, ListedWallet, ProfileComparison, ScreenOptions,
+    ScreenResult, Screener, SearchError, Total, WordMemory,
 };
 pub use store::{ListStatus, ListStore, ScreenError, StoreError};

@@ -4,6 +4,9 @@
 //!
 //! This module selects no candidates; see [`crate::screener`].
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -13,7 +16,9 @@ use crate::align::Comparison;
 use crate::compare;
 use crate::entity::{Entity, Gender, IdentifierKind, PartialDate};
 use crate::name::{Name, NameRef};
-use crate::subject::{Facts, Qualities, Subject, sorted_words};
+use crate::ofac_score::{OfacQuery, written_names};
+use crate::profile::{OFAC_LEAST_SCORE, Profile};
+use crate::subject::{Facts, Qualities, Subject, full_names, sorted_words};
 
 /// Score from which a candidate is a match, unless a caller sets another threshold.
 pub const DEFAULT_THRESHOLD: f64 = 0.70;
@@ -67,6 +72,27 @@ pub struct PairScore {
     pub explanation: Vec<Explanation>,
 }
 
+impl PairScore {
+    /// The score if OFAC's search would show a name (`query`, `listed`: what it compares) with so much, 0–100.
+    pub(crate) fn with_ofac(mut self, score: u8, query: &str, listed: &str) -> PairScore {
+        let score = f64::from(score) / 100.0;
+        self.score = self.score.max(score);
+        self.matched = self.score >= DEFAULT_THRESHOLD;
+        self.features.insert(OFAC_FEATURE.to_owned(), score);
+        self.explanation.push(Explanation {
+            feature: OFAC_FEATURE.to_owned(),
+            score,
+            query: query.to_owned(),
+            candidate: listed.to_owned(),
+            tokens: Vec::new(),
+        });
+        self
+    }
+}
+
+/// The name of the feature of OFAC's score.
+const OFAC_FEATURE: &str = "ofac_match";
+
 /// A feature.
 struct Feature {
     name: &'static str,
@@ -87,12 +113,17 @@ struct Features {
     list: SmallVec<[Feature; 4]>,
     /// Whether the values that were compared are wanted.
     explain: bool,
+    profile: Profile,
 }
 
 impl Features {
-    fn new(explain: bool) -> Features {
+    fn new(explain: bool, profile: Profile) -> Features {
         let list = SmallVec::new();
-        Features { list, explain }
+        Features {
+            list,
+            explain,
+            profile,
+        }
     }
 
     fn sum(&self) -> f32 {
@@ -116,6 +147,9 @@ impl Features {
         values: impl FnOnce() -> (Q, C),
         tokens: impl FnOnce() -> Vec<TokenMatch>,
     ) {
+        if score < 0.0 && self.profile == Profile::Strict {
+            return;
+        }
         let values = self.explain.then(|| {
             let (query, candidate) = values();
             Box::new(Values {
@@ -167,8 +201,8 @@ pub(crate) fn most_gained(query: &Facts) -> f32 {
 
 /// What qualifiers add to the score of a name, at most: a low score gains nothing, and a common name may lose. The index
 /// uses it to discard candidates.
-pub(crate) fn most_qualifiers_add(query: &Facts, candidate: Qualities<'_>) -> f32 {
-    let mut qualifiers = Features::new(false);
+pub(crate) fn most_qualifiers_add(query: &Facts, candidate: Qualities<'_>, profile: Profile) -> f32 {
+    let mut qualifiers = Features::new(false, profile);
     add_qualifiers(query.qualities(), candidate, 1.0, &mut qualifiers);
     qualifiers.sum()
 }
@@ -188,9 +222,9 @@ pub(crate) fn score_subjects(
     query: &Subject,
     candidate: &Listed<'_, '_>,
     best: Option<&BestName>,
-    explain: bool,
+    (profile, explain): (Profile, bool),
 ) -> PairScore {
-    let mut main = Features::new(explain);
+    let mut main = Features::new(explain, profile);
     let best = best.filter(|b| b.comparison.score > 0.0);
     let pair = best
         .zip(candidate.name)
@@ -217,7 +251,7 @@ pub(crate) fn score_subjects(
         .iter()
         .filter(|f| !f.name.starts_with("name") && !f.name.starts_with("weak"));
     let exact = exact.map(|f| f.score).fold(0.0, f32::max);
-    let mut qualifiers = Features::new(explain);
+    let mut qualifiers = Features::new(explain, profile);
     if names > 0.0 {
         add_qualifiers(
             query.facts.qualities(),
@@ -410,8 +444,13 @@ fn compare_birth_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) 
     }
 }
 
-/// Scores a pair of entities.
+/// Scores a pair of entities by the standard profile.
 pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
+    score_pair_by(Profile::Standard, query, candidate)
+}
+
+/// Scores a pair of entities.
+pub fn score_pair_by(profile: Profile, query: &Entity, candidate: &Entity) -> PairScore {
     if !query.schema.is_compatible_with(candidate.schema) {
         return PairScore {
             score: 0.0,
@@ -422,6 +461,7 @@ pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
     }
     // If one side is known to be a person, both names are read as people's names.
     let people = query.schema.is_person() || candidate.schema.is_person();
+    let written = (profile == Profile::Ofac).then(|| best_ofac_match(query, candidate));
     let (query, candidate) = (Subject::of(query, people), Subject::of(candidate, people));
     let best = best_name(&query.names, &candidate.names);
     let name = best.as_ref().map(|best| candidate.names[best.candidate].view());
@@ -432,156 +472,25 @@ pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
         identifiers: &candidate.facts.identifiers,
         wallets: &candidate.facts.wallets,
     };
-    score_subjects(&query, &listed, best.as_ref(), true)
+    let scored = score_subjects(&query, &listed, best.as_ref(), (profile, true));
+    match written.flatten() {
+        Some((score, query, listed)) if score >= OFAC_LEAST_SCORE => {
+            scored.with_ofac(score, query.form(), &listed)
+        }
+        _ => scored,
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::entity::{Identifier, Schema};
-    use crate::subject::canonical_identifier;
-
-    fn person(name: &str) -> Entity {
-        Entity {
-            schema: Schema::Person,
-            names: vec![name.into()],
-            ..Entity::default()
-        }
-    }
-
-    fn born(date: &str) -> Entity {
-        Entity {
-            birth_dates: vec![date.parse().unwrap()],
-            ..person("Anders Lindqvist")
-        }
-    }
-
-    #[test]
-    fn dates_qualify() {
-        for (a, b, score) in [
-            ("1970-05-02", "1970-05-02", 1.0),
-            ("1970-05-02", "1970", 1.0),
-            ("1970-05-02", "1970-02-05", 0.88),
-            ("1970-05-02", "1970-05-03", 0.75),
-            ("1970-05-02", "1971-05-02", 0.9),
-            ("1970", "1971", 0.85),
-            ("1970", "1985", 0.65),
-            ("1970", "1968/1972", 1.0),
-        ] {
-            assert_eq!(score_pair(&born(a), &born(b)).score, score, "{a} {b}");
-        }
-    }
-
-    #[test]
-    fn common_names_rank_below_supported_ones() {
-        let with = |name: &str, country: &str, date: &str| Entity {
-            birth_dates: date.parse().into_iter().collect(),
-            countries: Some(country.to_owned())
-                .filter(|c| !c.is_empty())
-                .into_iter()
-                .collect(),
-            ..person(name)
-        };
-        for (query, listed, score) in [
-            (with("Maria Gomez", "", ""), with("Maria Gomez", "", ""), 0.95),
-            (with("Maria Gomez", "es", ""), with("Maria Gomez", "es", ""), 1.0),
-            (
-                with("Maria Gomez", "", "1970"),
-                with("Maria Gomez", "", "1970-05-02"),
-                1.0,
-            ),
-            (with("Maria Gomez", "es", ""), with("Maria Gomez", "cl", ""), 0.75),
-            (
-                with("Maria Quillfeather", "", ""),
-                with("Maria Quillfeather", "", ""),
-                1.0,
-            ),
-        ] {
-            assert_eq!(score_pair(&query, &listed).score, score, "{query:?}");
-        }
-    }
-
-    #[test]
-    fn empty_names_match_nothing() {
-        for name in ["", "...", "—", "''"] {
-            assert_eq!(score_pair(&person(name), &person(name)).score, 0.0, "{name}");
-        }
-    }
-
-    #[test]
-    fn wallets_compare_by_their_encoding() {
-        for (a, b, same) in [
-            (
-                "0xABCDEF0123456789abcdef0123456789ABCDEF01",
-                "0xabcdef0123456789abcdef0123456789abcdef01",
-                true,
-            ),
-            (
-                "BC1QINVENTEDXXXXXXXXXXXXXXXXX",
-                "bc1qinventedxxxxxxxxxxxxxxxxx",
-                true,
-            ),
-            (
-                "1InventedBase58AddressXXXXXXXXXXXX",
-                "1inventedbase58addressxxxxxxxxxxxx",
-                false,
-            ),
-        ] {
-            let wallet = |w: &str| Entity {
-                schema: Schema::CryptoWallet,
-                wallets: vec![w.into()],
-                ..Entity::default()
-            };
-            assert_eq!(score_pair(&wallet(a), &wallet(b)).matched, same, "{a}");
-        }
-    }
-
-    #[test]
-    fn identifiers_match_whatever_their_punctuation() {
-        let with = |kind, value: &str| Entity {
-            identifiers: vec![Identifier {
-                kind,
-                value: value.into(),
-            }],
-            ..person("X")
-        };
-        let a = with(IdentifierKind::Passport, "AB 12345-67");
-        let mut b = with(IdentifierKind::Other, "ab1234567");
-        b.names = vec!["Quite Different".into()];
-        assert_eq!(score_pair(&a, &b).score, 0.85);
-        assert_eq!(canonical_identifier("0000"), None);
-        assert_eq!(canonical_identifier("--"), None);
-        for (written, canonical) in [
-            ("IMO 9074729", "9074729"),
-            ("imo:9074729", "9074729"),
-            ("IMO 90747291", "IMO90747291"),
-            ("IMOTEST1", "IMOTEST1"),
-        ] {
-            assert_eq!(canonical_identifier(written).as_deref(), Some(canonical));
-        }
-    }
-
-    #[test]
-    fn weak_aliases_match_exactly_only() {
-        let listed = Entity {
-            weak_aliases: vec!["Big Bear".into()],
-            ..person("Anders Lindqvist")
-        };
-        assert_eq!(score_pair(&person("Bear Big"), &listed).score, 0.8);
-        assert!(!score_pair(&person("Big Bears"), &listed).matched);
-    }
-
-    #[test]
-    fn explains_by_token() {
-        let answer = score_pair(&person("Anders Q. Lindquist"), &person("Lindqvist, Anders"));
-        let names = &answer.explanation[0];
-        assert_eq!(names.feature, "name_match");
-        assert_eq!(names.tokens[0].candidate, "anders");
-        assert!(
-            names
-                .tokens
-                .iter()
-                .any(|t| t.query == "q" && t.candidate.is_empty())
-        );
-    }
+/// The names of two entities that OFAC's search would score highest, with the score and the written form of the second.
+fn best_ofac_match(query: &Entity, candidate: &Entity) -> Option<(u8, OfacQuery, String)> {
+    let listed = written_names(candidate);
+    let queries = full_names(query)
+        .into_iter()
+        .filter_map(|name| OfacQuery::new(&name));
+    let best = queries.filter_map(|query| {
+        let scored = listed.iter().map(|listed| (query.score(listed), listed));
+        let (score, listed) = scored.max_by_key(|(score, _)| *score)?;
+        Some((score, query, listed.clone()))
+    });
+    best.max_by_key(|(score, _, _)| *score)
 }

@@ -9,17 +9,21 @@
 mod bounds;
 mod builder;
 mod candidates;
+mod comparison;
 mod dictionary;
 mod entries;
 mod found;
 mod listed;
 mod lookup;
 mod memory;
+mod ofac_search;
 mod outline;
 mod pair_bound;
 #[cfg(test)]
 mod parts_tests;
 mod postings;
+#[cfg(test)]
+mod profile_tests;
 mod records;
 mod result;
 mod search;
@@ -28,6 +32,7 @@ mod search_tests;
 mod shape;
 mod similarities;
 mod spelling;
+mod written_names;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +41,7 @@ use zerocopy::little_endian::U32;
 
 use self::builder::Head;
 pub(crate) use self::builder::IndexBuilder;
+pub use self::comparison::{ComparedHit, ProfileComparison};
 use self::dictionary::{Dictionary, SimilarWords};
 pub use self::entries::{EntitySearch, ListEntry};
 use self::found::Found;

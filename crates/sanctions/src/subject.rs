@@ -83,7 +83,7 @@ fn alternatives(name: &str) -> Vec<String> {
 }
 
 /// All full names of an entity. Without any, they are made from its given and family names.
-fn full_names(entity: &Entity) -> Vec<String> {
+pub(crate) fn full_names(entity: &Entity) -> Vec<String> {
     let mut names: Vec<String> = entity.names.iter().chain(&entity.aliases).cloned().collect();
     if !entity.schema.is_person() {
         let more: Vec<String> = names.iter().flat_map(|n| alternatives(n)).collect();

@@ -50,6 +50,9 @@ pub struct Detail {
     pub suppressed: Vec<ScreeningHit>,
     /// The score from which a list entry matched, 0–1.
     pub screening_threshold: Option<f64>,
+    /// How names were scored, unless it was the standard profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screening_profile: Option<String>,
     /// The submitted name and the names on the documents.
     pub names: Vec<ScreenedName>,
     /// The face was proven and identified. Later attempts of the same face are screened under these names

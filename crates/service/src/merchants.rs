@@ -26,6 +26,7 @@ fn rules(settings: MerchantSettings) -> AccountRules {
     // A new setting must be classified here before it compiles.
     let MerchantSettings {
         screening_threshold,
+        screening_profile,
         screening_lists,
         wallet_alert_days: _,
         blocked_countries,
@@ -49,6 +50,7 @@ fn rules(settings: MerchantSettings) -> AccountRules {
         four_eyes,
         second_factor: require_second_factor,
         screening_threshold: screening_threshold.unwrap_or(sanctions::DEFAULT_THRESHOLD),
+        screening_profile: screening_profile.unwrap_or_default().as_str(),
         screening_lists,
         wallet_alert_days: days,
         blocked_countries: blocked_countries.iter().map(|code| code.to_uppercase()).collect(),

@@ -408,6 +408,10 @@ async fn record_in_one_transaction(
                     .screening_threshold
                     .unwrap_or(sanctions::DEFAULT_THRESHOLD),
             ),
+            screening_profile: settings
+                .screening_profile
+                .filter(|profile| *profile != sanctions::Profile::Standard)
+                .map(|profile| profile.as_str().to_owned()),
             names: screened.names().to_vec(),
             face_identified: face.is_some(),
             face_proven,

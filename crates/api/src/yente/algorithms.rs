@@ -24,11 +24,11 @@ const ALIASES: [&str; 6] = [
 ];
 
 /// The features of a score and what they mean. A main feature has the score that it reaches alone.
-const FEATURES: [(&str, f64, &str); 15] = [
+const FEATURES: [(&str, f64, &str); 19] = [
     ("name_match", 1.0, "The similarity of the most similar names."),
     (
         "weak_alias_match",
-        0.7,
+        0.8,
         "An alias that the list marks as weak is the same.",
     ),
     ("wallet_match", 0.98, "A blockchain address is the same."),
@@ -39,7 +39,13 @@ const FEATURES: [(&str, f64, &str); 15] = [
     ("imo_match", 0.95, "A ship's IMO number is the same."),
     ("bic_match", 0.95, "A bank's BIC is the same."),
     ("identifier_match", 0.85, "Another number is the same."),
-    ("birth_date_match", 0.05, "The dates of birth are the same."),
+    ("birth_date_match", 0.1, "The dates of birth are the same."),
+    (
+        "birth_day_swapped",
+        -0.12,
+        "The dates of birth are the same with day and month swapped.",
+    ),
+    ("birth_year_match", 0.0, "The years of birth are the same."),
     (
         "birth_day_disjoint",
         -0.25,
@@ -48,6 +54,16 @@ const FEATURES: [(&str, f64, &str); 15] = [
     ("birth_year_disjoint", -0.35, "The years of birth differ."),
     ("country_mismatch", -0.2, "No country is the same."),
     ("gender_mismatch", -0.2, "The genders differ."),
+    (
+        "common_name",
+        -0.05,
+        "Very many people have the name, and neither date of birth nor country agrees.",
+    ),
+    (
+        "ofac_match",
+        1.0,
+        "What OFAC's search would score the name, for accounts with that profile.",
+    ),
 ];
 
 /// A feature of a score.

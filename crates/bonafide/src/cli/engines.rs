@@ -12,6 +12,7 @@ use clap::Args;
 use faces::FaceEngine;
 use inference::Models;
 use inference::own::Selection;
+use sanctions::Profile;
 use serde_json::json;
 use service::config::{DataConfig, ServeConfig};
 
@@ -255,6 +256,11 @@ pub(super) fn threshold(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "must be a number from 0 to 1, such as 0.7".to_owned())
 }
 
+/// A profile by which names are scored.
+pub(super) fn profile(text: &str) -> Result<Profile, String> {
+    Profile::parse(text).ok_or_else(|| format!("must be {}", Profile::ALL.map(Profile::as_str).join(", ")))
+}
+
 /// `bonafide screen`.
 #[derive(Args)]
 pub(crate) struct Screen {
@@ -270,6 +276,9 @@ pub(crate) struct Screen {
     /// Lowest score of a hit, 0-1.
     #[arg(long, value_parser = threshold)]
     threshold: Option<f64>,
+    /// How names are scored: standard, strict (nothing excuses a hit) or ofac (also what OFAC's search would show).
+    #[arg(long, value_parser = profile, default_value = "standard")]
+    profile: Profile,
     /// Score pairs of entities instead of searching the lists.
     #[arg(long)]
     pairs: bool,
@@ -291,7 +300,9 @@ pub(crate) struct Screen {
 impl Screen {
     pub(super) fn run(self) -> anyhow::Result<()> {
         if self.pairs {
-            return answer(true, Vec::new(), "", sanctions::answer_pair_line);
+            return answer(true, Vec::new(), "", |line| {
+                sanctions::answer_pair_line(self.profile, line)
+            });
         }
         let given: Vec<String> = self
             .name
@@ -308,7 +319,10 @@ impl Screen {
             })
             .collect();
         let screener = self.data.list_store()?.load()?;
-        let mut options = sanctions::ScreenOptions::default();
+        let mut options = sanctions::ScreenOptions {
+            profile: self.profile,
+            ..sanctions::ScreenOptions::default()
+        };
         options.threshold = self.threshold.unwrap_or(options.threshold);
         if self.csv {
             return self.screen_file(&screener, options);

@@ -83,6 +83,7 @@ pub(super) fn run(
     let page = report.render(&AboutReport {
         file: &request.name,
         threshold: request.options.threshold,
+        profile: request.options.profile,
         lists,
         ignored: &ignored,
     })?;

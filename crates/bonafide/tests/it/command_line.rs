@@ -120,6 +120,7 @@ on_both!(settings_that_are_no_object_are_replaced, |backend| {
     assert!(!done && said.contains("screeningThreshold"), "{said}");
     let others = [
         "screeningThreshold=",
+        "screeningProfile=",
         "screeningLists=",
         "walletAlertDays=",
         "blockedCountries=KP",

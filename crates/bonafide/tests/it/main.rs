@@ -38,6 +38,7 @@ mod openapi;
 mod own_models;
 mod portal;
 mod rescreening;
+mod screening_profiles;
 mod security_headers;
 mod sessions;
 mod stored_configuration;

@@ -107,6 +107,10 @@ fn settings_are_checked_and_named() {
         ("privacyUrl=javascript:alert(1)", "privacyUrl - "),
         ("contact=call me", "contact - must be an e-mail address"),
         ("screeningThreshold=2", "screeningThreshold"),
+        (
+            "screeningProfile=loose",
+            "screeningProfile - must be one of standard, strict, ofac",
+        ),
         ("colour=#fff", "settings: unknown field"),
         ("brandColor", "is not KEY=VALUE"),
     ] {
@@ -136,6 +140,8 @@ fn unreadable_settings_refuse_and_name_the_member() {
         (r#"{"screeningThreshold":"0.8"}"#, &["screeningThreshold"]),
         (r#"{"screeningThreshold":80}"#, &["screeningThreshold"]),
         (r#"{"screeningThreshold":-0.1}"#, &["screeningThreshold"]),
+        (r#"{"screeningProfile":"Strict"}"#, &["screeningProfile"]),
+        (r#"{"screeningProfile":1}"#, &["screeningProfile"]),
         (r#"{"walletAlertDays":366}"#, &["walletAlertDays"]),
         (r#"{"walletAlertDays":-1}"#, &["walletAlertDays"]),
         (r#"{"screeningLists":"demo"}"#, &["screeningLists"]),
@@ -201,6 +207,7 @@ fn a_change_mends_the_member_that_it_replaces() {
 fn settings_of_which_nothing_can_be_relied_on_are_replaced_as_a_whole() {
     let all = [
         "screeningThreshold=",
+        "screeningProfile=",
         "screeningLists=",
         "walletAlertDays=",
         "blockedCountries=KP",
@@ -239,7 +246,7 @@ fn settings_of_which_nothing_can_be_relied_on_are_replaced_as_a_whole() {
 #[test]
 fn every_member_is_known_by_its_name() {
     let whole = serde_json::json!({
-        "screeningThreshold": 0.5, "screeningLists": ["a"], "walletAlertDays": 7, "blockedCountries": ["KP"], "allowedOrigins": ["https://a.example"],
+        "screeningThreshold": 0.5, "screeningProfile": "strict", "screeningLists": ["a"], "walletAlertDays": 7, "blockedCountries": ["KP"], "allowedOrigins": ["https://a.example"],
         "brandName": "a", "brandLogo": "a", "brandColor": "#112233", "privacyUrl": "https://a.example/", "contact": "a@a.example",
         "fourEyes": true, "requireSecondFactor": true, "maxGroups": 1, "maxFlows": 1, "rateVerify": 1, "rateMonitoring": 1, "rateReads": 1, "rateWrites": 1,
     });

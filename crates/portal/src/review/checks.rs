@@ -162,6 +162,12 @@ fn sanctions(page: &Page, view: &View) -> Facts {
             format!("{threshold:.2}"),
         ));
     }
+    if let Some(profile) = &view.detail.screening_profile {
+        facts.push((
+            page.t("review.fact.screening_profile"),
+            page.word("screening.profile", profile),
+        ));
+    }
     if !view.detail.suppressed.is_empty() {
         facts.push((
             page.t("review.fact.suppressed"),

@@ -13,6 +13,7 @@ use super::bounds::finding_places;
 use super::dictionary::DictionaryBuilder;
 use super::outline::Outline;
 use super::records::{Bearer, EntityRecord, NameHeader, Posting, TokenRecord, TokenStyle, push_name};
+use super::written_names::WrittenNames;
 use crate::entity::{Entity, is_sanctioned};
 use crate::index::{IndexWriter, Section, TableBuilder};
 use crate::name::Name;
@@ -43,6 +44,7 @@ pub(crate) struct IndexBuilder<W> {
     bearers: Vec<(u32, Bearer)>,
     words: DictionaryBuilder,
     wallets: Vec<U32>,
+    written: WrittenNames,
     by_acronym: TableBuilder,
     by_weak_alias: TableBuilder,
     by_identifier: TableBuilder,
@@ -74,6 +76,7 @@ impl<W: Write> IndexBuilder<W> {
             bearers: Vec::new(),
             words: DictionaryBuilder::default(),
             wallets: Vec::new(),
+            written: WrittenNames::default(),
             by_acronym: TableBuilder::default(),
             by_weak_alias: TableBuilder::default(),
             by_identifier: TableBuilder::default(),
@@ -104,6 +107,7 @@ impl<W: Write> IndexBuilder<W> {
             self.wallets.push(number.into());
         }
         self.by_id.add(&entity.id, number);
+        self.written.add(number.into(), entity)?;
         // A caller can also select a list of many sources (an OpenSanctions collection) by its own name. That name is
         // the last one: it states the list with the entry.
         let sources = entity.datasets.iter().filter(|dataset| *dataset != list).cloned();
@@ -199,6 +203,9 @@ impl<W: Write> IndexBuilder<W> {
         }
         self.writer.section(Section::Names, &self.names)?;
         self.writer.section(Section::Wallets, self.wallets.as_bytes())?;
+        let WrittenNames { records, texts } = &self.written;
+        self.writer.section(Section::WrittenNames, records.as_bytes())?;
+        self.writer.section(Section::WrittenTexts, texts)?;
         self.by_acronym.write(Section::ByAcronym, &mut self.writer)?;
         self.by_weak_alias.write(Section::ByWeakAlias, &mut self.writer)?;
         self.by_identifier

@@ -1,5 +1,6 @@
 //! What a search found before any hit is explained. It searches nothing.
 
+use crate::profile::Profile;
 use crate::score::BestName;
 use crate::subject::Subject;
 
@@ -10,6 +11,8 @@ pub(super) struct Found {
     /// The compared pairs of names.
     pub(super) pairs: Vec<ReadName>,
     pub(super) hits: Vec<FoundHit>,
+    /// How they were scored.
+    pub(super) profile: Profile,
 }
 
 /// A compared pair of names.
@@ -19,10 +22,22 @@ pub(super) struct ReadName {
     pub(super) best: BestName,
 }
 
+/// The best OFAC score of an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OfacMatch {
+    /// 0–100.
+    pub(super) score: u8,
+    /// The written forms of the query's name and the listed one.
+    pub(super) query: String,
+    pub(super) listed: String,
+}
+
 /// A listed entity with its score.
 pub(super) struct FoundHit {
     pub(super) score: f64,
     pub(super) entity: u32,
     /// Its best pair of names, if its name counts.
     pub(super) pair: Option<u32>,
+    /// What OFAC's search would show, if that counts.
+    pub(super) ofac: Option<Box<OfacMatch>>,
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::entity::{Properties, Schema};
 use crate::index::IndexDamaged;
+use crate::profile::Profile;
 use crate::query::QueryError;
 use crate::score::{DEFAULT_THRESHOLD, Explanation};
 
@@ -29,6 +30,8 @@ pub struct ScreenOptions {
     pub limit: usize,
     /// Datasets to search; empty for all.
     pub datasets: Vec<String>,
+    /// How names are scored.
+    pub profile: Profile,
 }
 
 impl Default for ScreenOptions {
@@ -37,6 +40,7 @@ impl Default for ScreenOptions {
             threshold: DEFAULT_THRESHOLD,
             limit: 20,
             datasets: Vec::new(),
+            profile: Profile::Standard,
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::compare;
 use crate::entity::{Entity, PartialDate, Schema, is_sanctioned};
 use crate::index::{Section, values};
 use crate::name::{Name, NameRef, TokenKind, TokenRef};
+use crate::profile::{OFAC_LEAST_SCORE, Profile};
 use crate::score::{self, BestName, Listed, PairScore};
 use crate::subject::{Facts, Qualities, Subject, sorted_words};
 
@@ -228,7 +229,8 @@ impl Screener {
         facts: &Facts,
         found: &Collected<'_>,
     ) -> f32 {
-        let added = score::most_qualifiers_add(facts, self.qualities(bearer, birth_dates));
+        let added =
+            score::most_qualifiers_add(facts, self.qualities(bearer, birth_dates), found.options.profile);
         found.options.threshold as f32 - added - ROUNDING
     }
 
@@ -274,7 +276,12 @@ impl Screener {
     pub(super) fn explained(&self, found: &Found, hit: &FoundHit) -> PairScore {
         let pair = hit.pair.and_then(|pair| found.pairs.get(pair as usize));
         let name = pair.and_then(|pair| self.listed_name(pair));
-        self.score(&found.subjects, hit.entity, pair.zip(name.as_ref()), true)
+        let how = (found.profile, true);
+        let scored = self.score(&found.subjects, hit.entity, pair.zip(name.as_ref()), how);
+        match &hit.ofac {
+            Some(ofac) => scored.with_ofac(ofac.score, &ofac.query, &ofac.listed),
+            None => scored,
+        }
     }
 
     /// The score of a bearer that matches by its name alone; `None` if the entity's facts are needed.
@@ -283,6 +290,7 @@ impl Screener {
         subjects: &[Subject],
         bearer: u32,
         (pair, name): (&ReadName, &NameRef<'_>),
+        profile: Profile,
     ) -> Option<f64> {
         let bearer: &Bearer = self.file.record(Section::Bearers, bearer as usize)?;
         let (known, date);
@@ -302,7 +310,8 @@ impl Screener {
             identifiers: &[],
             wallets: &[],
         };
-        Some(score::score_subjects(&subjects[pair.reading], &listed, Some(&pair.best), false).score)
+        let how = (profile, false);
+        Some(score::score_subjects(&subjects[pair.reading], &listed, Some(&pair.best), how).score)
     }
 
     /// The score of a listed entity with its best pair of names.
@@ -311,7 +320,7 @@ impl Screener {
         subjects: &[Subject],
         entity: u32,
         pair: Option<(&ReadName, &NameRef<'_>)>,
-        explain: bool,
+        how: (Profile, bool),
     ) -> PairScore {
         let listed = self.entity(entity).facts();
         match pair {
@@ -319,9 +328,9 @@ impl Screener {
                 &subjects[*reading],
                 &listed.with_name(Some(name)),
                 Some(best),
-                explain,
+                how,
             ),
-            None => score::score_subjects(&subjects[0], &listed.with_name(None), None, explain),
+            None => score::score_subjects(&subjects[0], &listed.with_name(None), None, how),
         }
     }
 
@@ -345,17 +354,12 @@ impl Screener {
     }
 
     fn scored(&self, subjects: Vec<Subject>, found: Collected<'_>) -> Found {
-        let Collected {
-            options,
-            exact,
-            pairs,
-            candidates,
-            ..
-        } = found;
+        let (options, exact, pairs) = (found.options, &found.exact, &found.pairs);
         // Each name is read once.
-        let mut candidates: Vec<(Option<u32>, u32, u32)> = candidates
-            .into_iter()
-            .map(|(entity, candidate)| (candidate.pair, entity, candidate.bearer))
+        let mut candidates: Vec<(Option<u32>, u32, u32)> = found
+            .candidates
+            .iter()
+            .map(|(entity, candidate)| (candidate.pair, *entity, candidate.bearer))
             .collect();
         candidates.sort_unstable();
         let mut hits: Vec<FoundHit> = Vec::new();
@@ -365,16 +369,22 @@ impl Screener {
             let names = names.zip(listed.as_ref());
             for (pair, entity, bearer) in of_pair {
                 let quick = names.filter(|_| !exact.contains(entity));
-                let quick = quick.and_then(|names| self.score_of_name(&subjects, *bearer, names));
-                let score = quick.unwrap_or_else(|| self.score(&subjects, *entity, names, false).score);
+                let quick =
+                    quick.and_then(|names| self.score_of_name(&subjects, *bearer, names, options.profile));
+                let how = (options.profile, false);
+                let score = quick.unwrap_or_else(|| self.score(&subjects, *entity, names, how).score);
                 if score >= options.threshold {
                     hits.push(FoundHit {
                         score,
                         entity: *entity,
                         pair: *pair,
+                        ofac: None,
                     });
                 }
             }
+        }
+        if options.profile == Profile::Ofac {
+            self.add_ofac_matches(&found, &mut hits);
         }
         // The limit never cuts a match in favour of a politically exposed person. Scores have four decimals.
         hits.sort_by_cached_key(|FoundHit { score, entity, .. }| {
@@ -384,9 +394,30 @@ impl Screener {
         });
         Found {
             subjects,
-            pairs,
+            pairs: found.pairs,
             hits,
+            profile: found.options.profile,
         }
+    }
+
+    /// Adds what OFAC's search would show, and raises the score of hits that it scores higher.
+    fn add_ofac_matches(&self, found: &Collected<'_>, hits: &mut Vec<FoundHit>) {
+        let least = ofac_least(found.options.threshold);
+        let mut matches = self.ofac_matches(found.entity, least, |entity| {
+            self.is_compatible(found.entity.schema, entity) && found.wants(self.entity(entity).dataset_set())
+        });
+        for hit in hits.iter_mut() {
+            if let Some(ofac) = matches.remove(&hit.entity) {
+                hit.score = hit.score.max(f64::from(ofac.score) / 100.0);
+                hit.ofac = Some(Box::new(ofac));
+            }
+        }
+        hits.extend(matches.into_iter().map(|(entity, ofac)| FoundHit {
+            score: f64::from(ofac.score) / 100.0,
+            entity,
+            pair: None,
+            ofac: Some(Box::new(ofac)),
+        }));
     }
 
     /// Entities that share a weak alias, an identifier or a wallet with the query.
@@ -451,6 +482,12 @@ impl Screener {
         };
         (name, records.iter().map(|record| record.word.get()).collect())
     }
+}
+
+/// The score (0–100) from which a name is a hit by OFAC's score.
+pub(super) fn ofac_least(threshold: f64) -> u8 {
+    let threshold = (threshold * 100.0).ceil().clamp(0.0, 100.0) as u8;
+    threshold.max(OFAC_LEAST_SCORE)
 }
 
 /// The ways to read the query's names: as a person's, as an organisation's, or both if its schema allows

@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
-use sanctions::{DEFAULT_THRESHOLD, Query, ScreenOptions, Screener, answer_pair_line};
+use sanctions::{DEFAULT_THRESHOLD, Profile, Query, ScreenOptions, Screener, answer_pair_line};
 use serde_json::{Map, Value, json};
 use service::config::DataConfig;
 
 use super::figures::{Report, rounded, share, upper_limit};
 use super::threshold_curves::{self, ScoredPair, by_threshold, groups, scripts, tally};
-use crate::cli::engines::threshold;
+use crate::cli::engines::{profile, threshold};
 use crate::cli::errors::Unusable;
 
 /// `bonafide eval sanctions`.
@@ -38,6 +38,9 @@ pub(super) struct Sanctions {
     /// Lowest score of a match, 0–1.
     #[arg(long, default_value_t = DEFAULT_THRESHOLD, value_parser = threshold)]
     threshold: f64,
+    /// How names are scored: standard, strict or ofac.
+    #[arg(long, value_parser = profile, default_value = "standard")]
+    profile: Profile,
     #[command(flatten)]
     data: DataConfig,
 }
@@ -56,7 +59,7 @@ impl Sanctions {
         let mut report = Report::new();
         let mut all = Vec::new();
         for file in &self.pairs {
-            let pairs = score(&pair_lines(file)?)?;
+            let pairs = score(self.profile, &pair_lines(file)?)?;
             let section = format!("pairs {}", file.display());
             report.insert(section.clone(), tally(&pairs, self.threshold).json());
             report.insert(format!("{section} by threshold"), by_threshold(&pairs));
@@ -84,6 +87,7 @@ impl Sanctions {
     fn screen(&self, screener: &Screener, queries: &[Query], listed: bool) -> anyhow::Result<Value> {
         let options = ScreenOptions {
             threshold: self.threshold,
+            profile: self.profile,
             ..ScreenOptions::default()
         };
         let (mut found, mut times) = (0, Vec::new());
@@ -176,9 +180,9 @@ fn named_pair(row: &Map<String, Value>) -> anyhow::Result<(String, bool)> {
     Ok((pair.to_string(), truth))
 }
 
-fn score(pairs: &[(String, bool)]) -> anyhow::Result<Vec<ScoredPair>> {
+fn score(profile: Profile, pairs: &[(String, bool)]) -> anyhow::Result<Vec<ScoredPair>> {
     let scored = |(line, truth): &(String, bool)| {
-        let answer: Value = serde_json::from_str(&answer_pair_line(line))?;
+        let answer: Value = serde_json::from_str(&answer_pair_line(profile, line))?;
         if let Some(error) = answer["error"]["message"].as_str() {
             return Err(Unusable(format!("{error}: {line}")).into());
         }
@@ -252,13 +256,21 @@ mod tests {
         let line = json!({"query": entity("Tamsin Velloway"), "candidate": entity("Tamsin Velloway"), "match": false});
         std::fs::write(&ndjson, format!("{line}\n\n")).unwrap();
 
-        let figures = tally(&score(&pair_lines(&csv).unwrap()).unwrap(), 0.7).json();
+        let figures = tally(
+            &score(Profile::Standard, &pair_lines(&csv).unwrap()).unwrap(),
+            0.7,
+        )
+        .json();
         assert_eq!(
             (&figures["pairs"], &figures["f1"]),
             (&json!(3), &json!(1.0)),
             "{figures}"
         );
-        let figures = tally(&score(&pair_lines(&ndjson).unwrap()).unwrap(), 0.7).json();
+        let figures = tally(
+            &score(Profile::Standard, &pair_lines(&ndjson).unwrap()).unwrap(),
+            0.7,
+        )
+        .json();
         assert_eq!(
             (&figures["falsePositive"], &figures["precision"]),
             (&json!(1), &json!(0.0)),

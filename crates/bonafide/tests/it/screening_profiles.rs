@@ -1,0 +1,105 @@
+//! An account chooses the profile by which names are scored. Another profile than the standard finds more, at verification,
+//! afterwards and by hand.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Server, eventually, on_both};
+use crate::portal::Browser;
+use crate::rescreening::looked_at;
+use crate::verify::{person, verify};
+
+/// Imports a list of people, born on 3 February 1961.
+async fn import(server: &Server, files: &Path, list: &str, names: &[&str]) {
+    let file = files.join(format!("{list}.ftm.json"));
+    let lines = names.iter().map(|name| {
+        let entry = json!({"id": format!("{list}-{}", name.replace(' ', "-")), "schema": "Person", "datasets": [list],
+            "properties": {"name": [name], "birthDate": ["1961-02-03"], "topics": ["sanction"]}});
+        format!("{entry}\n")
+    });
+    std::fs::write(&file, lines.collect::<String>()).unwrap();
+    server.bonafide(&["lists", "import", "--max-shrink", "100", file.to_str().unwrap()]);
+    looked_at(server).await;
+}
+
+async fn status_of(server: &Server, flow: &Value, (first, last, dob): (&str, &str, &str)) -> (Value, Value) {
+    let known = json!({"firstName": first, "lastName": last, "dob": dob});
+    let (status, body) = verify(server, flow, person(flow, known)).await;
+    assert_eq!(status, 200, "{body}");
+    let screening = &body["kycResults"];
+    (
+        screening["status"].clone(),
+        screening["results"][0]["features"].clone(),
+    )
+}
+
+/// The right name with another date of birth.
+const OTHER_DATE: (&str, &str, &str) = ("Ottoline", "Velloway", "05/06/1990");
+/// One part of the listed name, and one that is too short for OFAC's search to compare.
+const ONE_PART: (&str, &str, &str) = ("Xi", "Velloway", "02/03/1961");
+
+on_both!(a_profile_finds_more_than_the_standard, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let files = tempfile::tempdir().unwrap();
+    import(&server, files.path(), "alpha", &["Ottoline Velloway"]).await;
+    let merchant = server.merchant(true);
+    let flow = server.flow(&merchant, &json!({"name": "any", "settings": {}}));
+    let flow = json!({"apiKey": merchant.sandbox.key, "secret": merchant.sandbox.secret, "flows": {"data-only": flow}});
+    let set = |change: &str| server.bonafide(&["merchant", "set", &merchant.id, change]);
+    let reviewer = Browser::sign_up(&server, &merchant.id, "reviewer").await;
+    for (profile, date, part) in [
+        ("standard", "clear", "clear"),
+        ("strict", "match", "clear"),
+        // OFAC's search compares no dates.
+        ("ofac", "match", "match"),
+        ("", "clear", "clear"),
+    ] {
+        set(&format!("screeningProfile={profile}"));
+        for (who, expected) in [(OTHER_DATE, date), (ONE_PART, part)] {
+            let (status, features) = status_of(&server, &flow, who).await;
+            assert_eq!(status, expected, "{profile} {who:?}: {features}");
+            if expected == "match" {
+                let by_ofac = features["ofac_match"] == json!(1.0);
+                assert_eq!(by_ofac, profile == "ofac", "{features}");
+                assert_eq!(features["birth_year_disjoint"], Value::Null, "{features}");
+            }
+        }
+        // The portal shows all profiles, whichever the account has.
+        let search = [("name", "Xi Velloway"), ("kind", "Person")];
+        let found = reviewer.search("/portal/screening", &search).await.page();
+        assert!(
+            found.contains("Profiles side by side") && found.contains("alpha"),
+            "{found}"
+        );
+        assert_eq!(
+            found.contains("No matches on these lists"),
+            profile != "ofac",
+            "{profile}: {found}"
+        );
+    }
+    let output = server.try_bonafide(&["merchant", "set", &merchant.id, "screeningProfile=loose"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("standard, strict, ofac"),
+        "{said}"
+    );
+
+    // People who were approved are screened again by the same profile.
+    set("screeningProfile=ofac");
+    let known =
+        json!({"firstName": "Xi", "lastName": "Fennimore", "dob": "02/03/1961", "externalUserId": "xi"});
+    let (status, body) = verify(&server, &flow, person(&flow, known)).await;
+    assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
+    import(&server, files.path(), "beta", &["Barnaby Fennimore"]).await;
+    eventually(async || {
+        match server
+            .count("select count(*) from alerts where state = 'open'")
+            .await
+        {
+            1 => Ok(()),
+            open => Err(format!("{open} alerts are open")),
+        }
+    })
+    .await;
+});

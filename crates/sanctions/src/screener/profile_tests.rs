@@ -1,0 +1,145 @@
+//! What each profile finds: never less than the standard, and by OFAC's score what comparing every name would find.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::entity::{Gender, Schema};
+use crate::ofac_score::ofac_score;
+use crate::profile::{OFAC_LEAST_SCORE, Profile};
+
+const NAMES: [&str; 12] = [
+    "LINDQVIST, Anders",
+    "LINDQUIST, Anders Erik",
+    "Anders Lindqvist",
+    "Maria Gomez",
+    "GOMEZ, Maria del Carmen",
+    "Mari Gomes",
+    "Okonjima",
+    "OKONJIMA-BELL, Ossian",
+    "Xi Okonjima",
+    "J.P. Lindqvist",
+    "ANDERSON SHIPPING LLC",
+    "Андерс Линдквист",
+];
+
+fn person(number: usize, (name, year, country, gender): (usize, u16, usize, usize)) -> Entity {
+    Entity {
+        id: number.to_string(),
+        schema: Schema::Person,
+        caption: NAMES[name].to_owned(),
+        names: vec![NAMES[name].to_owned()],
+        birth_dates: year.to_string().parse().into_iter().collect(),
+        countries: vec![["fr", "de"][country].to_owned()],
+        gender: [None, Some(Gender::Male), Some(Gender::Female)][gender],
+        ..Entity::default()
+    }
+}
+
+fn index_of(entities: Vec<Entity>) -> Screener {
+    Screener::new([List {
+        name: "invented".into(),
+        version: "1".into(),
+        entities,
+    }])
+}
+
+fn query(name: &str, year: u16) -> Query {
+    Query {
+        schema: Some("Person".into()),
+        name: Some(name.to_owned()),
+        dob: Some(year.to_string()),
+        country: Some("FRA".into()),
+        gender: Some("male".into()),
+        ..Query::default()
+    }
+}
+
+fn scores(screener: &Screener, query: &Query, profile: Profile) -> BTreeMap<String, f64> {
+    let options = ScreenOptions {
+        limit: usize::MAX,
+        profile,
+        ..ScreenOptions::default()
+    };
+    let found = screener.screen(query, &options).unwrap().results;
+    found.into_iter().map(|hit| (hit.id, hit.score)).collect()
+}
+
+proptest! {
+    #[test]
+    fn no_profile_excuses_a_hit(
+        listed in prop::collection::vec((0..NAMES.len(), 1950_u16..1953, 0..2_usize, 0..3_usize), 1..20),
+        name in prop::sample::select(&NAMES[..]),
+        year in 1950_u16..1953,
+    ) {
+        let listed: Vec<Entity> = listed.into_iter().enumerate().map(|(at, facts)| person(at, facts)).collect();
+        let screener = index_of(listed.clone());
+        let query = query(name, year);
+        let standard = scores(&screener, &query, Profile::Standard);
+        for profile in [Profile::Strict, Profile::Ofac] {
+            let found = scores(&screener, &query, profile);
+            for (id, score) in &standard {
+                prop_assert!(found.get(id).is_some_and(|other| other >= score), "{profile:?} {id}");
+            }
+        }
+        // Every name compared, without an index.
+        let ofac = scores(&screener, &query, Profile::Ofac);
+        for entity in &listed {
+            let score = ofac_score(name, &entity.names[0]);
+            let expected = score >= OFAC_LEAST_SCORE || standard.contains_key(&entity.id);
+            prop_assert_eq!(ofac.contains_key(&entity.id), expected, "{} {}", entity.caption, score);
+        }
+        let compared = screener.compare_profiles(&query, &ScreenOptions { limit: 100, ..ScreenOptions::default() }).unwrap();
+        let strict = scores(&screener, &query, Profile::Strict);
+        prop_assert_eq!(compared.totals, [standard.len(), strict.len(), ofac.len()]);
+        for hit in &compared.hits {
+            prop_assert_eq!(hit.standard, standard.get(&hit.id).copied());
+            prop_assert_eq!(hit.strict, strict.get(&hit.id).copied());
+            prop_assert_eq!(hit.ofac, ofac_score(name, &hit.caption));
+        }
+        let any: std::collections::BTreeSet<&String> = strict.keys().chain(ofac.keys()).collect();
+        prop_assert_eq!(compared.total, any.len());
+    }
+}
+
+#[test]
+fn strict_excuses_no_hit_by_what_contradicts() {
+    let screener = index_of(vec![person(0, (0, 1990, 1, 2))]);
+    let query = query("Anders Lindqvist", 1950);
+    assert!(scores(&screener, &query, Profile::Standard).is_empty());
+    assert_eq!(scores(&screener, &query, Profile::Strict)["0"], 1.0);
+}
+
+#[test]
+fn ofac_shows_what_it_compared() {
+    let screener = index_of(vec![person(0, (10, 1990, 1, 0)), person(1, (7, 1950, 0, 1))]);
+    let options = ScreenOptions {
+        profile: Profile::Ofac,
+        ..ScreenOptions::default()
+    };
+    // One name of two: our score is low, OFAC's is not.
+    let found = screener.screen(&query("Bell", 1950), &options).unwrap();
+    assert_eq!(found.results.len(), 1, "{found:?}");
+    let hit = &found.results[0];
+    assert_eq!(hit.features["ofac_match"], 1.0);
+    let shown = hit
+        .explanation
+        .iter()
+        .find(|part| part.feature == "ofac_match")
+        .unwrap();
+    assert_eq!(
+        (shown.query.as_str(), shown.candidate.as_str()),
+        ("BELL", "OKONJIMA-BELL, OSSIAN")
+    );
+    // A higher threshold counts for OFAC's score too.
+    let higher = ScreenOptions {
+        threshold: 0.99,
+        ..options
+    };
+    assert!(
+        screener
+            .screen(&query("Bel", 1950), &higher)
+            .unwrap()
+            .results
+            .is_empty()
+    );
+}
