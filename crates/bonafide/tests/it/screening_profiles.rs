@@ -94,7 +94,7 @@ on_both!(a_profile_finds_more_than_the_standard, |backend| {
     import(&server, files.path(), "beta", &["Barnaby Fennimore"]).await;
     eventually(async || {
         match server
-            .count("select count(*) from alerts where state = 'open'")
+            .count("select count(*) from alerts where list = 'beta' and state = 'open'")
             .await
         {
             1 => Ok(()),
