@@ -137,6 +137,15 @@ struct LoadedLists {
     dates: Vec<ListDates>,
 }
 
+/// Screens one query. The result states only the lists that count.
+fn screened(screener: &Screener, query: &Query, options: &ScreenOptions) -> Result<ScreenResult, String> {
+    let mut result = screener
+        .screen(query, options)
+        .map_err(|error| error.to_string())?;
+    result.lists.retain(|name, _| options.datasets.contains(name));
+    Ok(result)
+}
+
 impl Lists {
     /// Opens the lists folder and loads all its lists, for commands without a database.
     pub fn open(data: &DataConfig) -> anyhow::Result<Self> {
@@ -368,7 +377,7 @@ impl Lists {
         result.ok_or_else(|| "the lists gave no answer".into())
     }
 
-    /// Screens one query by each profile with a merchant's settings. Blocks.
+    /// Screens one query with a merchant's settings, and by each profile, against the same lists. Blocks.
     ///
     /// # Errors
     /// When screening is unavailable.
@@ -377,12 +386,14 @@ impl Lists {
         query: &Query,
         sandbox: bool,
         settings: &MerchantSettings,
-    ) -> Result<ProfileComparison, String> {
+    ) -> Result<(ScreenResult, ProfileComparison), String> {
         let lists = self
             .for_merchant(sandbox, settings)
             .map_err(|error| error.to_string())?;
-        let compared = lists.screener.compare_profiles(query, &lists.options(settings));
-        compared.map_err(|error| error.to_string())
+        let options = lists.options(settings);
+        let result = screened(&lists.screener, query, &options)?;
+        let compared = lists.screener.compare_profiles(query, &options);
+        Ok((result, compared.map_err(|error| error.to_string())?))
     }
 
     /// Screens several queries against the same lists. Several results
@@ -402,13 +413,7 @@ impl Lists {
         let mut options = lists.options(settings);
         let searched = lists.digests();
         let screener = lists.screener;
-        let screen = |query: &Query, options: &ScreenOptions| {
-            let mut result = screener
-                .screen(query, options)
-                .map_err(|error| error.to_string())?;
-            result.lists.retain(|name, _| options.datasets.contains(name));
-            Ok(result)
-        };
+        let screen = |query: &Query, options: &ScreenOptions| screened(&screener, query, options);
         let mut results: Vec<ScreenResult> = queries
             .iter()
             .map(|query| screen(query, &options))

@@ -367,9 +367,7 @@ fn apply_changes(mut object: Map<String, Value>, changes: &[String]) -> Result<S
     }
     let mut settings: MerchantSettings = serde_json::from_value(Value::Object(object.clone()))
         .map_err(|error| wrong_members(&object, &error))?;
-    settings.screening_profile = settings
-        .screening_profile
-        .filter(|profile| *profile != Profile::Standard);
+    settings.screening_profile = settings.screening_profile.and_then(Profile::unless_standard);
     let mut faults = deciding_faults(&settings);
     let settings = checked_brand(settings, &mut faults);
     if !faults.is_empty() {

@@ -212,6 +212,8 @@ async fn save(
     };
     let mut changes: Vec<String> = TEXTS
         .iter()
+        // A page of a server that does not know the profile has no field for it, and must not change it.
+        .filter(|name| **name != "screeningProfile" || sent.all(name).next().is_some())
         .map(|name| format!("{name}={}", sent.one(name)))
         .collect();
     let origins: Vec<&str> = sent.one("allowedOrigins").split_whitespace().collect();

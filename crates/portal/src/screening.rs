@@ -13,10 +13,12 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use reference::Country;
+use sanctions::Query;
 use sanctions::store::ListStatus;
-use sanctions::{Profile, ProfileComparison, Query, ScreenResult};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use service::lists::Lists;
+use service::merchants::MerchantSettings;
 use service::permissions::Action;
 use service::problem::Problem;
 use service::rates;
@@ -67,13 +69,6 @@ struct SearchResults {
     total: usize,
     /// What each profile finds; `None`: no profile finds anything.
     profiles: Option<ProfileTable>,
-}
-
-/// What a search finds by the account's profile, and by each.
-struct Found {
-    result: ScreenResult,
-    compared: ProfileComparison,
-    own: Profile,
 }
 
 #[derive(Template)]
@@ -154,10 +149,8 @@ async fn search(
     rates::check_screening_rate(&app, &member.caller()?, member.may(Action::Decide)).await?;
     // The results page shows form errors and the reason why lists are unavailable.
     if check(&page, &asked).is_none() {
-        let detail = match search_lists(&app, &member, &asked).await? {
-            Ok(Found { result, .. }) => {
-                json!({"hits": result.total.value, "lists": result.lists}).to_string()
-            }
+        let detail = match search_lists(&app, &member, &asked, Lists::screen).await? {
+            Ok(found) => json!({"hits": found.total.value, "lists": found.lists}).to_string(),
             Err(_) => json!({"failed": "lists"}).to_string(),
         };
         let entry = Entry {
@@ -171,25 +164,21 @@ async fn search(
     Ok(onward)
 }
 
-/// The lists' results, or why they are unavailable.
-async fn search_lists(
+/// What a search of the lists finds, or why they are unavailable.
+async fn search_lists<T: Send + 'static>(
     app: &Shared,
     member: &Member,
     asked: &NameQuery,
-) -> Result<Result<Found, String>, Problem> {
+    search: impl FnOnce(&Lists, &Query, bool, &MerchantSettings) -> Result<T, String> + Send + 'static,
+) -> Result<Result<T, String>, Problem> {
     let (sandbox, settings) = (member.scope()?.sandbox, merchants::settings(member.merchant()?)?);
     if let Err(reason) = app.lists.confirm(&app.db).await {
         return Ok(Err(reason.to_string()));
     }
     let (shared, query) = (Arc::clone(app), query(asked));
-    let search = move || {
-        Ok(Found {
-            result: shared.lists.screen(&query, sandbox, &settings)?,
-            compared: shared.lists.compare_profiles(&query, sandbox, &settings)?,
-            own: settings.screening_profile.unwrap_or_default(),
-        })
-    };
-    app.cpu.run(move |_| search()).await
+    app.cpu
+        .run(move |_| search(&shared.lists, &query, sandbox, &settings))
+        .await
 }
 
 async fn desk(
@@ -208,11 +197,8 @@ async fn desk(
         desk.wrong = wrong;
         return Ok((StatusCode::BAD_REQUEST, page::html(desk)?).into_response());
     }
-    let Found {
-        result: found,
-        compared,
-        own,
-    } = match search_lists(&app, &member, &desk.asked).await? {
+    let own = merchants::settings(member.merchant()?)?.screening_profile;
+    let (found, compared) = match search_lists(&app, &member, &desk.asked, Lists::compare_profiles).await? {
         Ok(found) => found,
         Err(reason) => {
             desk.unavailable = Some(reason);
@@ -224,7 +210,7 @@ async fn desk(
     desk.found = Some(SearchResults {
         hits: hits::hits(&desk.page, &results, &known, &[], &found.lists),
         total: found.total.value,
-        profiles: (compared.total > 0).then(|| ProfileTable::new(own, compared)),
+        profiles: (compared.total > 0).then(|| ProfileTable::new(own.unwrap_or_default(), compared)),
     });
     Ok(page::html(desk)?)
 }

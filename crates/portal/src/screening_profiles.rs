@@ -8,7 +8,7 @@ use super::page::Page;
 pub(super) struct ProfileTable {
     /// The profile by which the account is screened.
     pub(super) own: Profile,
-    /// The columns: each profile with the number of its hits.
+    /// The columns: each profile's score with the number of its hits.
     pub(super) columns: Vec<(Profile, usize)>,
     /// The entries that any profile finds.
     pub(super) rows: Vec<ProfileRow>,

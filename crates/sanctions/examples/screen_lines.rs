@@ -1,6 +1,7 @@
 //! Screens NDJSON from stdin, for measurements. Usage: `screen_lines pairs`; `screen_lines lists FILE[,FILE…]…` (the
 //! files of one list, joined by commas) with an index in memory; `screen_lines folder FOLDER [FILE[,FILE…]…]` with the
-//! index of a folder of lists, after the files were imported there. Times, counts and memory go to stderr.
+//! index of a folder of lists, after the files were imported there; `PROFILE=strict` or `ofac` in the environment chooses
+//! the profile. Times, counts and memory go to stderr.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -54,8 +55,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => Screener::new(lists),
     };
     eprintln!("index of {} entities in {:.2?}", screener.len(), start.elapsed());
-    let profile = std::env::var("PROFILE").unwrap_or_default();
-    let profile = Profile::parse(&profile).unwrap_or_default();
+    let profile = match std::env::var("PROFILE") {
+        Ok(name) => Profile::parse(&name).ok_or("PROFILE must be standard, strict or ofac")?,
+        Err(_) => Profile::Standard,
+    };
     let options = ScreenOptions {
         profile,
         ..ScreenOptions::default()
@@ -66,7 +69,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let line = line?;
         let start = Instant::now();
         let answer = if mode == "pairs" {
-            answer_pair_line(profile, &line)
+            answer_pair_line(&line)
         } else {
             answer_line(&screener, &options, &line)
         };

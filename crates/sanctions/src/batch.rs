@@ -8,9 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::entity::{Entity, Schema};
 use crate::import::entity_of_properties;
-use crate::profile::Profile;
 use crate::query::Query;
-use crate::score::score_pair_by;
+use crate::score::score_pair;
 use crate::screener::{ScreenOptions, Screener, SearchError};
 
 /// Reads a query, and the id that its result repeats.
@@ -72,7 +71,7 @@ pub fn answer_line(screener: &Screener, options: &ScreenOptions, line: &str) -> 
 }
 
 /// Answers one line of `screen --pairs` with one JSON object.
-pub fn answer_pair_line(profile: Profile, line: &str) -> String {
+pub fn answer_pair_line(line: &str) -> String {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Pair {
@@ -87,7 +86,7 @@ pub fn answer_pair_line(profile: Profile, line: &str) -> String {
     };
     match (ftm_entity(&pair.query), ftm_entity(&pair.candidate)) {
         (Ok(query), Ok(candidate)) => {
-            let scored = score_pair_by(profile, &query, &candidate);
+            let scored = score_pair(&query, &candidate);
             let out = json!({
                 "id": pair.id,
                 "error": null,
@@ -176,9 +175,9 @@ mod tests {
     fn pairs() {
         let line = r#"{"id": 7, "query": {"schema": "Person", "properties": {"name": ["Jon Smith"]}},
             "candidate": {"schema": "Person", "properties": {"name": ["Smith, John"]}}}"#;
-        let answer: Value = serde_json::from_str(&answer_pair_line(Profile::Standard, line)).unwrap();
+        let answer: Value = serde_json::from_str(&answer_pair_line(line)).unwrap();
         assert_eq!((&answer["id"], &answer["match"]), (&json!(7), &json!(true)));
-        let bad = answer_pair_line(Profile::Standard, r#"{"id": 8, "query": 1, "candidate": {}}"#);
+        let bad = answer_pair_line(r#"{"id": 8, "query": 1, "candidate": {}}"#);
         assert!(bad.contains("query - not an object"), "{bad}");
     }
 }

@@ -43,7 +43,7 @@ pub use import::{Guards, ImportError, ImportReport, List, ListFormat, Source};
 pub use ofac_score::ofac_score;
 pub use profile::{OFAC_LEAST_SCORE, Profile};
 pub use query::{Query, QueryError, QueryIdentifier};
-pub use score::{DEFAULT_THRESHOLD, Explanation, PairScore, TokenMatch, score_pair, score_pair_by};
+pub use score::{DEFAULT_THRESHOLD, Explanation, PairScore, TokenMatch, score_pair};
 pub use screener::{
     ComparedHit, EntitySearch, Hit, IndexDamaged, ListEntry, ListedWallet, ProfileComparison, ScreenOptions,
     ScreenResult, Screener, SearchError, Total, WordMemory,

@@ -9,7 +9,7 @@
 //! scripts are not compared at all.
 
 use smallvec::SmallVec;
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::entity::Entity;
 use crate::subject::full_names;
@@ -31,30 +31,50 @@ const SHORT_PART: usize = 2;
 /// A name as OFAC's search compares it: capitals of A–Z, digits, spaces, commas, hyphens and apostrophes.
 pub(crate) fn written_form(name: &str) -> String {
     let mut form = String::new();
-    let mut chars = name.nfkd().flat_map(char::to_uppercase).peekable();
+    let mut chars = capitals(name).peekable();
     while let Some(c) = chars.next() {
         if form.len() >= MOST_CHARACTERS {
             break;
         }
         match c {
-            'A'..='Z' | '0'..='9' | ',' | '-' => form.push(c),
-            'Ł' => form.push('L'),
-            'Ø' => form.push('O'),
-            'Đ' | 'Ð' => form.push('D'),
-            'Æ' => form.push_str("AE"),
-            'Œ' => form.push_str("OE"),
-            'Þ' => form.push_str("TH"),
-            '\'' | '`' | '´' | '‘' | '’' | 'ʼ' | 'ʻ' | 'ʿ' | 'ʾ' => form.push('\''),
+            'A'..='Z' | '0'..='9' | ',' | '-' | '\'' => form.push(c),
             // "J.P." has two parts, "Dr." has one.
             '.' if chars.peek().is_some_and(|next| next.is_alphanumeric()) => push_space(&mut form),
             c if c.is_whitespace() || matches!(c, '/' | '(' | ')' | ':' | ';' | '&' | '+') => {
                 push_space(&mut form);
             }
-            _ => {}
+            c => form.push_str(without_decomposition(c)),
         }
     }
     form.truncate(form.trim_end().len());
     form
+}
+
+/// A name in capitals, letters apart from their accents, with one kind of apostrophe.
+fn capitals(name: &str) -> impl Iterator<Item = char> {
+    let apostrophe = |c| match c {
+        '`' | '´' | '‘' | '’' | 'ʼ' | 'ʻ' | 'ʿ' | 'ʾ' => '\'',
+        c => c,
+    };
+    name.chars().map(apostrophe).nfkd().flat_map(char::to_uppercase)
+}
+
+/// A Latin letter that is no other letter with an accent; empty: any other character.
+fn without_decomposition(c: char) -> &'static str {
+    match c {
+        'Ł' => "L",
+        'Ø' => "O",
+        'Đ' | 'Ð' => "D",
+        'Æ' => "AE",
+        'Œ' => "OE",
+        'Þ' => "TH",
+        _ => "",
+    }
+}
+
+/// Whether a name has letters that its written form lacks.
+fn has_other_letters(name: &str) -> bool {
+    capitals(name).any(|c| c.is_alphabetic() && !c.is_ascii() && without_decomposition(c).is_empty())
 }
 
 fn push_space(form: &mut String) {
@@ -165,7 +185,12 @@ impl OfacQuery {
         let all: Vec<SmallVec<[u8; 16]>> = parts(&form).collect();
         let is_long = |part: &&SmallVec<[u8; 16]>| part.len() > SHORT_PART;
         let long: Vec<SmallVec<[u8; 16]>> = all.iter().filter(is_long).cloned().collect();
-        let parts = if long.is_empty() { all } else { long };
+        let parts = match long.is_empty() {
+            // One Latin letter in a name of another script says nothing.
+            true if has_other_letters(name) => return None,
+            true => all,
+            false => long,
+        };
         let mut counts = [0_u8; KINDS];
         // A form has fewer characters than a byte counts.
         form.bytes().for_each(|byte| counts[kind_of_character(byte)] += 1);
@@ -332,7 +357,10 @@ mod tests {
             ("Ossian", "USSIAN, Anders", 0),
             ("J.P. Lindqvist", "LINDQVIST, Anders", 100),
             ("O'Keefe", "OKEEFE, Anders", 100),
+            ("O´Keefe", "OKEEFE, Anders", 100),
             ("Łódź Øst", "LODZ OST", 100),
+            ("Андерс A.", "A, B", 0),
+            ("公司 2", "GROUP 2", 0),
             ("Андерс", "Андерс", 0),
         ] {
             let found = ofac_score(query, listed);

@@ -1,20 +1,19 @@
-//! The profiles by which names are scored. It scores nothing.
+//! The profiles that say which entries are hits. It scores nothing.
 
 use serde::{Deserialize, Serialize};
 
-/// How names are scored. Whatever [`Profile::Standard`] finds, every profile finds, with at least the same score: a profile
-/// never excuses a hit.
+/// Which entries are hits. Every profile finds whatever [`Profile::Standard`] finds, with the same scores. An entry that it
+/// adds has its standard score too, usually below the threshold, and a feature that says why it is a hit: so what is known
+/// of hits by their scores holds under every profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// By similar names; what contradicts, such as another date of birth, lowers the score.
+    /// Similar names; another date of birth, country or gender lowers the score, and so does a common name.
     #[default]
     Standard,
-    /// As the standard, but nothing lowers the score of a name: another date of birth, country or gender excuses no hit,
-    /// and common names count in full.
+    /// Also whatever would be a hit if no date of birth, country, gender or common name lowered its score.
     Strict,
-    /// As the standard, and also whatever OFAC's search would score [`OFAC_LEAST_SCORE`] or more; see
-    /// [`ofac_score`](crate::ofac_score).
+    /// Also whatever OFAC's search would score [`OFAC_LEAST_SCORE`] or more; see [`ofac_score`](crate::ofac_score).
     Ofac,
 }
 
@@ -33,6 +32,11 @@ impl Profile {
             Profile::Strict => "strict",
             Profile::Ofac => "ofac",
         }
+    }
+
+    /// The profile, unless it is the standard.
+    pub fn unless_standard(self) -> Option<Profile> {
+        Some(self).filter(|profile| *profile != Profile::Standard)
     }
 
     /// The profile of this name.

@@ -16,9 +16,8 @@ use crate::align::Comparison;
 use crate::compare;
 use crate::entity::{Entity, Gender, IdentifierKind, PartialDate};
 use crate::name::{Name, NameRef};
-use crate::ofac_score::{OfacQuery, written_names};
-use crate::profile::{OFAC_LEAST_SCORE, Profile};
-use crate::subject::{Facts, Qualities, Subject, full_names, sorted_words};
+use crate::profile::Profile;
+use crate::subject::{Facts, Qualities, Subject, sorted_words};
 
 /// Score from which a candidate is a match, unless a caller sets another threshold.
 pub const DEFAULT_THRESHOLD: f64 = 0.70;
@@ -73,25 +72,19 @@ pub struct PairScore {
 }
 
 impl PairScore {
-    /// The score if OFAC's search would show a name (`query`, `listed`: what it compares) with so much, 0–100.
-    pub(crate) fn with_ofac(mut self, score: u8, query: &str, listed: &str) -> PairScore {
-        let score = f64::from(score) / 100.0;
-        self.score = self.score.max(score);
-        self.matched = self.score >= DEFAULT_THRESHOLD;
-        self.features.insert(OFAC_FEATURE.to_owned(), score);
+    /// The same score with another feature, which explains why the pair is a hit and counts nothing in the score.
+    pub(crate) fn with_feature(mut self, name: &str, score: f64, query: &str, candidate: &str) -> PairScore {
+        self.features.insert(name.to_owned(), score);
         self.explanation.push(Explanation {
-            feature: OFAC_FEATURE.to_owned(),
+            feature: name.to_owned(),
             score,
             query: query.to_owned(),
-            candidate: listed.to_owned(),
+            candidate: candidate.to_owned(),
             tokens: Vec::new(),
         });
         self
     }
 }
-
-/// The name of the feature of OFAC's score.
-const OFAC_FEATURE: &str = "ofac_match";
 
 /// A feature.
 struct Feature {
@@ -444,13 +437,8 @@ fn compare_birth_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) 
     }
 }
 
-/// Scores a pair of entities by the standard profile.
-pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
-    score_pair_by(Profile::Standard, query, candidate)
-}
-
 /// Scores a pair of entities.
-pub fn score_pair_by(profile: Profile, query: &Entity, candidate: &Entity) -> PairScore {
+pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
     if !query.schema.is_compatible_with(candidate.schema) {
         return PairScore {
             score: 0.0,
@@ -461,7 +449,6 @@ pub fn score_pair_by(profile: Profile, query: &Entity, candidate: &Entity) -> Pa
     }
     // If one side is known to be a person, both names are read as people's names.
     let people = query.schema.is_person() || candidate.schema.is_person();
-    let written = (profile == Profile::Ofac).then(|| best_ofac_match(query, candidate));
     let (query, candidate) = (Subject::of(query, people), Subject::of(candidate, people));
     let best = best_name(&query.names, &candidate.names);
     let name = best.as_ref().map(|best| candidate.names[best.candidate].view());
@@ -472,25 +459,5 @@ pub fn score_pair_by(profile: Profile, query: &Entity, candidate: &Entity) -> Pa
         identifiers: &candidate.facts.identifiers,
         wallets: &candidate.facts.wallets,
     };
-    let scored = score_subjects(&query, &listed, best.as_ref(), (profile, true));
-    match written.flatten() {
-        Some((score, query, listed)) if score >= OFAC_LEAST_SCORE => {
-            scored.with_ofac(score, query.form(), &listed)
-        }
-        _ => scored,
-    }
-}
-
-/// The names of two entities that OFAC's search would score highest, with the score and the written form of the second.
-fn best_ofac_match(query: &Entity, candidate: &Entity) -> Option<(u8, OfacQuery, String)> {
-    let listed = written_names(candidate);
-    let queries = full_names(query)
-        .into_iter()
-        .filter_map(|name| OfacQuery::new(&name));
-    let best = queries.filter_map(|query| {
-        let scored = listed.iter().map(|listed| (query.score(listed), listed));
-        let (score, listed) = scored.max_by_key(|(score, _)| *score)?;
-        Some((score, query, listed.clone()))
-    });
-    best.max_by_key(|(score, _, _)| *score)
+    score_subjects(&query, &listed, best.as_ref(), (Profile::Standard, true))
 }

@@ -50,7 +50,9 @@ fn rules(settings: MerchantSettings) -> AccountRules {
         four_eyes,
         second_factor: require_second_factor,
         screening_threshold: screening_threshold.unwrap_or(sanctions::DEFAULT_THRESHOLD),
-        screening_profile: screening_profile.unwrap_or_default().as_str(),
+        screening_profile: screening_profile
+            .and_then(sanctions::Profile::unless_standard)
+            .map(sanctions::Profile::as_str),
         screening_lists,
         wallet_alert_days: days,
         blocked_countries: blocked_countries.iter().map(|code| code.to_uppercase()).collect(),

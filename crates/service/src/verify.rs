@@ -410,7 +410,7 @@ async fn record_in_one_transaction(
             ),
             screening_profile: settings
                 .screening_profile
-                .filter(|profile| *profile != sanctions::Profile::Standard)
+                .and_then(sanctions::Profile::unless_standard)
                 .map(|profile| profile.as_str().to_owned()),
             names: screened.names().to_vec(),
             face_identified: face.is_some(),

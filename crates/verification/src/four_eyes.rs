@@ -358,7 +358,7 @@ fn list_weakening(found: &mut Weakenings, member: String, from: &[String], to: &
     found.note(is_weaker, member, joined(from), joined(to));
 }
 
-/// The profile of which every other one finds all hits.
+/// The name of the profile of which every other one finds all hits.
 const STANDARD_PROFILE: &str = "standard";
 
 /// The account's settings that affect who passes.
@@ -370,8 +370,8 @@ pub struct AccountRules {
     pub second_factor: bool,
     /// Score (0–1) from which a list entry is a match.
     pub screening_threshold: f64,
-    /// How names are scored, `standard` or a profile that finds more.
-    pub screening_profile: &'static str,
+    /// The profile that finds more than the standard, if there is one.
+    pub screening_profile: Option<&'static str>,
     /// Lists that are screened. If empty, all lists are screened that need no choice.
     pub screening_lists: Vec<String>,
     /// Wallet screenings of how many days are compared again when the listed wallets change; 0: none.
@@ -413,10 +413,10 @@ pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakeni
     );
     // No other profile finds all that this one does.
     found.note(
-        from.screening_profile != STANDARD_PROFILE && *screening_profile != from.screening_profile,
+        from.screening_profile.is_some() && *screening_profile != from.screening_profile,
         "screeningProfile".into(),
-        from.screening_profile,
-        screening_profile,
+        from.screening_profile.unwrap_or(STANDARD_PROFILE),
+        screening_profile.unwrap_or(STANDARD_PROFILE),
     );
     list_weakening(
         &mut found,

@@ -24,7 +24,7 @@ const ALIASES: [&str; 6] = [
 ];
 
 /// The features of a score and what they mean. A main feature has the score that it reaches alone.
-const FEATURES: [(&str, f64, &str); 19] = [
+const FEATURES: [(&str, f64, &str); 18] = [
     ("name_match", 1.0, "The similarity of the most similar names."),
     (
         "weak_alias_match",
@@ -58,11 +58,6 @@ const FEATURES: [(&str, f64, &str); 19] = [
         "common_name",
         -0.05,
         "Very many people have the name, and neither date of birth nor country agrees.",
-    ),
-    (
-        "ofac_match",
-        1.0,
-        "What OFAC's search would score the name, for accounts with that profile.",
     ),
 ];
 

@@ -276,8 +276,9 @@ pub(crate) struct Screen {
     /// Lowest score of a hit, 0-1.
     #[arg(long, value_parser = threshold)]
     threshold: Option<f64>,
-    /// How names are scored: standard, strict (nothing excuses a hit) or ofac (also what OFAC's search would show).
-    #[arg(long, value_parser = profile, default_value = "standard")]
+    /// What is a hit: standard, strict (no date, country or gender excuses a name) or ofac (also what OFAC's search
+    /// would show).
+    #[arg(long, value_parser = profile, default_value = "standard", conflicts_with = "pairs")]
     profile: Profile,
     /// Score pairs of entities instead of searching the lists.
     #[arg(long)]
@@ -300,9 +301,7 @@ pub(crate) struct Screen {
 impl Screen {
     pub(super) fn run(self) -> anyhow::Result<()> {
         if self.pairs {
-            return answer(true, Vec::new(), "", |line| {
-                sanctions::answer_pair_line(self.profile, line)
-            });
+            return answer(true, Vec::new(), "", sanctions::answer_pair_line);
         }
         let given: Vec<String> = self
             .name

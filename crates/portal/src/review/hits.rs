@@ -174,7 +174,7 @@ const KINDS: [LineKind; 8] = [
     LineKind {
         what: "name",
         properties: &["name"],
-        features: &["name_match", "ofac_match", "common_name"],
+        features: &["name_match", "strict_match", "ofac_match", "common_name"],
         own: |known| known.names.clone(),
     },
     LineKind {

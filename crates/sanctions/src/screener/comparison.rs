@@ -1,13 +1,12 @@
 //! What each profile finds for one query, side by side. It decides nothing.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::found::Found;
-use super::ofac_search::ofac_queries;
-use super::search::ofac_least;
+use super::found::{Added, Found, FoundHit};
+use super::ofac_search::{ofac_least, ofac_queries};
 use super::{ScreenOptions, Screener, SearchError};
 use crate::entity::{Schema, is_sanctioned};
 use crate::profile::Profile;
@@ -26,9 +25,9 @@ pub struct ComparedHit {
     pub matched: bool,
     /// The datasets that contain the entity.
     pub datasets: Vec<String>,
-    /// The score of [`Profile::Standard`], 0–1; `None`: it is below the threshold.
+    /// The score, 0–1, if it reaches the threshold.
     pub standard: Option<f64>,
-    /// The score of [`Profile::Strict`], 0–1; `None`: it is below the threshold.
+    /// What the score would be if nothing lowered it ([`Profile::Strict`]), 0–1, if that reaches the threshold.
     pub strict: Option<f64>,
     /// The score that OFAC's search would show, 0–100, whether or not it is a hit.
     pub ofac: u8,
@@ -41,14 +40,12 @@ pub struct ProfileComparison {
     pub hits: Vec<ComparedHit>,
     /// The number of entities that any profile finds, also beyond the limit.
     pub total: usize,
-    /// The number of hits of each profile, in the order of [`Profile::ALL`].
-    pub totals: [usize; Profile::ALL.len()],
+    /// The number of entities whose score is a hit: the standard, the strict one, OFAC's.
+    pub totals: [usize; 3],
     /// The score (0–1) from which names are hits.
     pub threshold: f64,
     /// The score (0–100) from which names are hits by OFAC's score.
     pub ofac_least: u8,
-    /// Versions of the lists that were searched, by name.
-    pub lists: BTreeMap<String, String>,
 }
 
 impl Screener {
@@ -69,12 +66,13 @@ impl Screener {
             };
             self.search(&entity, &options, None)
         });
-        let totals = [0, 1, 2].map(|at| found.get(at).map_or(0, |found: &Found| found.hits.len()));
-        let [standard, strict, _] = [0, 1, 2].map(|at| {
-            let hits = found.get(at).into_iter().flat_map(|found| &found.hits);
-            hits.map(|hit| (hit.entity, hit.score))
-                .collect::<FxHashMap<u32, f64>>()
-        });
+        let [standard, strict, _] = &found;
+        let standard: FxHashMap<u32, f64> = standard.hits.iter().map(|hit| (hit.entity, hit.score)).collect();
+        let strict_hits = strict.hits.iter();
+        let strict: FxHashMap<u32, f64> = strict_hits
+            .map(|hit| (hit.entity, self.strict_score(strict, hit)))
+            .collect();
+        let least = ofac_least(options.threshold);
         let entities: BTreeSet<u32> = found
             .iter()
             .flat_map(|found| &found.hits)
@@ -103,14 +101,25 @@ impl Screener {
             (scores.into_iter().flatten().fold(0.0, f64::max) * 10_000.0).round() as u32
         };
         rows.sort_by_cached_key(|(place, hit)| (Reverse(hit.matched), Reverse(best(hit)), *place));
+        let by_ofac = rows.iter().filter(|(_, hit)| hit.ofac >= least).count();
         self.check()?;
         Ok(ProfileComparison {
             total: rows.len(),
             hits: rows.into_iter().map(|(_, hit)| hit).take(options.limit).collect(),
-            totals,
+            totals: [standard.len(), strict.len(), by_ofac],
             threshold: options.threshold,
-            ofac_least: ofac_least(options.threshold),
-            lists: self.head.lists.clone(),
+            ofac_least: least,
         })
+    }
+
+    fn strict_score(&self, found: &Found, hit: &FoundHit) -> f64 {
+        if let Some(Added::Strict(score)) = hit.added.as_deref() {
+            return *score;
+        }
+        let pair = hit.pair.and_then(|pair| found.pairs.get(pair as usize));
+        let name = pair.and_then(|pair| self.listed_name(pair));
+        let how = (Profile::Strict, false);
+        let scored = self.score(&found.subjects, hit.entity, pair.zip(name.as_ref()), how);
+        scored.score.max(hit.score)
     }
 }

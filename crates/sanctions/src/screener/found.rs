@@ -1,6 +1,5 @@
 //! What a search found before any hit is explained. It searches nothing.
 
-use crate::profile::Profile;
 use crate::score::BestName;
 use crate::subject::Subject;
 
@@ -11,8 +10,6 @@ pub(super) struct Found {
     /// The compared pairs of names.
     pub(super) pairs: Vec<ReadName>,
     pub(super) hits: Vec<FoundHit>,
-    /// How they were scored.
-    pub(super) profile: Profile,
 }
 
 /// A compared pair of names.
@@ -38,6 +35,14 @@ pub(super) struct FoundHit {
     pub(super) entity: u32,
     /// Its best pair of names, if its name counts.
     pub(super) pair: Option<u32>,
-    /// What OFAC's search would show, if that counts.
-    pub(super) ofac: Option<Box<OfacMatch>>,
+    /// Why the profile added it; `None`: it is a hit of the standard profile.
+    pub(super) added: Option<Box<Added>>,
+}
+
+/// Why a profile added a hit.
+pub(super) enum Added {
+    /// What the score would be if nothing lowered it.
+    Strict(f64),
+    /// What OFAC's search would show.
+    Ofac(OfacMatch),
 }

@@ -1,14 +1,16 @@
 //! The search of all listed names by OFAC's score. It knows no other score.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Screener;
-use super::found::OfacMatch;
+use super::found::{Added, FoundHit, OfacMatch};
 use super::written_names::WrittenName;
-use crate::entity::{Entity, Schema};
+use super::{ScreenOptions, Screener};
+use crate::entity::Entity;
 use crate::index::Section;
 use crate::ofac_score::OfacQuery;
-use crate::subject::full_names;
+use crate::profile::{OFAC_LEAST_SCORE, Profile};
+use crate::score::{self, PairScore};
+use crate::subject::{Subject, full_names};
 
 /// The names of a query that OFAC's search would compare.
 pub(super) fn ofac_queries(entity: &Entity) -> Vec<OfacQuery> {
@@ -87,8 +89,58 @@ impl Screener {
         best
     }
 
-    /// Whether an entity is of a kind that the query may mean.
-    pub(super) fn is_compatible(&self, schema: Schema, number: u32) -> bool {
-        schema.is_compatible_with(self.entity(number).schema())
+    /// Adds the hits that OFAC's search would show beside those that are known.
+    pub(super) fn add_ofac_matches(
+        &self,
+        entity: &Entity,
+        options: &ScreenOptions,
+        subjects: &[Subject],
+        wants: impl Fn(u32) -> bool,
+        hits: &mut Vec<FoundHit>,
+    ) {
+        let known: FxHashSet<u32> = hits.iter().map(|hit| hit.entity).collect();
+        let matches = self.ofac_matches(entity, ofac_least(options.threshold), |number| {
+            !known.contains(&number) && wants(number)
+        });
+        hits.extend(matches.into_iter().map(|(number, ofac)| FoundHit {
+            score: self.score_of_written_names(subjects, number).score,
+            entity: number,
+            pair: None,
+            added: Some(Box::new(Added::Ofac(ofac))),
+        }));
     }
+
+    /// The standard score of an entity by its names as the list states them, whether or not the index finds it.
+    pub(super) fn score_of_written_names(&self, subjects: &[Subject], number: u32) -> PairScore {
+        let entity = self.entity(number);
+        let mut properties = entity.properties();
+        let mut values = |name: &str| properties.remove(name).unwrap_or_default();
+        let listed = Entity {
+            schema: entity.schema(),
+            names: values("name"),
+            aliases: values("alias"),
+            ..Entity::default()
+        };
+        let listed = Subject::of(&listed, false);
+        let best = subjects.iter().filter_map(|subject| {
+            let best = score::best_name(&subject.names, &listed.names)?;
+            Some((subject, best))
+        });
+        let best = best.max_by(|a, b| a.1.comparison.score.total_cmp(&b.1.comparison.score));
+        let facts = entity.facts();
+        let how = (Profile::Standard, true);
+        match best {
+            Some((subject, best)) => {
+                let name = listed.names[best.candidate].view();
+                score::score_subjects(subject, &facts.with_name(Some(&name)), Some(&best), how)
+            }
+            None => score::score_subjects(&subjects[0], &facts.with_name(None), None, how),
+        }
+    }
+}
+
+/// The score (0–100) from which a name is a hit by OFAC's score.
+pub(super) fn ofac_least(threshold: f64) -> u8 {
+    let threshold = (threshold * 100.0).ceil().clamp(0.0, 100.0) as u8;
+    threshold.max(OFAC_LEAST_SCORE)
 }

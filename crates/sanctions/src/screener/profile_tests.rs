@@ -78,8 +78,15 @@ proptest! {
         for profile in [Profile::Strict, Profile::Ofac] {
             let found = scores(&screener, &query, profile);
             for (id, score) in &standard {
-                prop_assert!(found.get(id).is_some_and(|other| other >= score), "{profile:?} {id}");
+                prop_assert_eq!(found.get(id), Some(score), "{:?} {}", profile, id);
             }
+        }
+        // The limit cuts what a profile adds.
+        for profile in [Profile::Strict, Profile::Ofac] {
+            let options = ScreenOptions { limit: standard.len(), profile, ..ScreenOptions::default() };
+            let first = screener.screen(&query, &options).unwrap().results;
+            let first: BTreeMap<String, f64> = first.into_iter().map(|hit| (hit.id, hit.score)).collect();
+            prop_assert_eq!(&first, &standard);
         }
         // Every name compared, without an index.
         let ofac = scores(&screener, &query, Profile::Ofac);
@@ -88,14 +95,17 @@ proptest! {
             let expected = score >= OFAC_LEAST_SCORE || standard.contains_key(&entity.id);
             prop_assert_eq!(ofac.contains_key(&entity.id), expected, "{} {}", entity.caption, score);
         }
-        let compared = screener.compare_profiles(&query, &ScreenOptions { limit: 100, ..ScreenOptions::default() }).unwrap();
+        let options = ScreenOptions { limit: 100, ..ScreenOptions::default() };
+        let compared = screener.compare_profiles(&query, &options).unwrap();
         let strict = scores(&screener, &query, Profile::Strict);
-        prop_assert_eq!(compared.totals, [standard.len(), strict.len(), ofac.len()]);
         for hit in &compared.hits {
             prop_assert_eq!(hit.standard, standard.get(&hit.id).copied());
-            prop_assert_eq!(hit.strict, strict.get(&hit.id).copied());
+            prop_assert_eq!(hit.strict.is_some(), strict.contains_key(&hit.id));
+            prop_assert!(hit.strict >= hit.standard);
             prop_assert_eq!(hit.ofac, ofac_score(name, &hit.caption));
         }
+        let by_ofac = listed.iter().filter(|entity| ofac_score(name, &entity.names[0]) >= OFAC_LEAST_SCORE).count();
+        prop_assert_eq!(compared.totals, [standard.len(), strict.len(), by_ofac]);
         let any: std::collections::BTreeSet<&String> = strict.keys().chain(ofac.keys()).collect();
         prop_assert_eq!(compared.total, any.len());
     }
@@ -106,7 +116,17 @@ fn strict_excuses_no_hit_by_what_contradicts() {
     let screener = index_of(vec![person(0, (0, 1990, 1, 2))]);
     let query = query("Anders Lindqvist", 1950);
     assert!(scores(&screener, &query, Profile::Standard).is_empty());
-    assert_eq!(scores(&screener, &query, Profile::Strict)["0"], 1.0);
+    // The score stays what it is, and a feature says what it would be.
+    let options = ScreenOptions {
+        profile: Profile::Strict,
+        ..ScreenOptions::default()
+    };
+    let found = screener.screen(&query, &options).unwrap().results;
+    assert_eq!(found[0].features["strict_match"], 1.0);
+    assert!(
+        found[0].score < 0.5 && found[0].features["birth_year_disjoint"] < 0.0,
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -121,6 +141,7 @@ fn ofac_shows_what_it_compared() {
     assert_eq!(found.results.len(), 1, "{found:?}");
     let hit = &found.results[0];
     assert_eq!(hit.features["ofac_match"], 1.0);
+    assert!(hit.score < 0.7 && hit.features["name_match"] < 0.7, "{hit:?}");
     let shown = hit
         .explanation
         .iter()
@@ -142,4 +163,49 @@ fn ofac_shows_what_it_compared() {
             .results
             .is_empty()
     );
+}
+
+/// What was decided of a hit that a profile added does not hide that the entry resembles the person more now.
+#[test]
+fn a_hit_that_a_profile_adds_ranks_below_the_same_hit_once_it_is_one_of_the_standard() {
+    let mut entity = person(0, (7, 1950, 0, 1));
+    let query = query("Xi Okonjima", 1950);
+    for profile in [Profile::Strict, Profile::Ofac] {
+        entity.names = vec!["OKONJIMA, Barnaby".to_owned()];
+        let before = scores(&index_of(vec![entity.clone()]), &query, profile);
+        entity.names.push("Xi Okonjima".to_owned());
+        let after = scores(&index_of(vec![entity.clone()]), &query, profile);
+        assert!(
+            before.get("0").is_none_or(|before| *before < 0.7),
+            "{profile:?}: {before:?}"
+        );
+        assert_eq!(after["0"], 1.0, "{profile:?}");
+    }
+}
+
+/// An index that lacks the end of its written names gives no answer.
+#[test]
+fn damaged_names_are_no_answer() {
+    let list = List {
+        name: "invented".into(),
+        version: "1".into(),
+        entities: vec![person(0, (0, 1950, 0, 0))],
+    };
+    let mut bytes = lists_in_memory([list]).unwrap();
+    let text = b"LINDQVIST, ANDERS";
+    let at = bytes.windows(text.len()).rposition(|part| part == text).unwrap();
+    bytes[at] = b'X';
+    let screener = Screener::open(IndexFile::in_memory(bytes).unwrap());
+    let answers = screener.map(|screener| {
+        let options = ScreenOptions {
+            profile: Profile::Ofac,
+            ..ScreenOptions::default()
+        };
+        let query = query("Anders Lindqvist", 1950);
+        (
+            screener.screen(&query, &options).is_err(),
+            screener.compare_profiles(&query, &options).is_err(),
+        )
+    });
+    assert!(matches!(answers, Err(_) | Ok((true, true))), "{answers:?}");
 }

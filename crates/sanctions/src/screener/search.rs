@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use zerocopy::FromBytes as _;
 
-use super::found::{Found, FoundHit, ReadName};
+use super::found::{Added, Found, FoundHit, ReadName};
 use super::memory::WordMemory;
 use super::pair_bound::{ListedToken, PairBound};
 use super::records::{self, Bearer, BornWhen, NameHeader, TokenRecord};
@@ -16,7 +16,7 @@ use crate::compare;
 use crate::entity::{Entity, PartialDate, Schema, is_sanctioned};
 use crate::index::{Section, values};
 use crate::name::{Name, NameRef, TokenKind, TokenRef};
-use crate::profile::{OFAC_LEAST_SCORE, Profile};
+use crate::profile::Profile;
 use crate::score::{self, BestName, Listed, PairScore};
 use crate::subject::{Facts, Qualities, Subject, sorted_words};
 
@@ -276,11 +276,26 @@ impl Screener {
     pub(super) fn explained(&self, found: &Found, hit: &FoundHit) -> PairScore {
         let pair = hit.pair.and_then(|pair| found.pairs.get(pair as usize));
         let name = pair.and_then(|pair| self.listed_name(pair));
-        let how = (found.profile, true);
-        let scored = self.score(&found.subjects, hit.entity, pair.zip(name.as_ref()), how);
-        match &hit.ofac {
-            Some(ofac) => scored.with_ofac(ofac.score, &ofac.query, &ofac.listed),
-            None => scored,
+        let names = pair.zip(name.as_ref());
+        let how = (Profile::Standard, true);
+        match hit.added.as_deref() {
+            None => self.score(&found.subjects, hit.entity, names, how),
+            Some(Added::Strict(score)) => {
+                let scored = self.score(&found.subjects, hit.entity, names, how);
+                let compared = scored
+                    .explanation
+                    .iter()
+                    .find(|part| part.feature == "name_match");
+                let (query, candidate) = compared.map_or_else(Default::default, |compared| {
+                    (compared.query.clone(), compared.candidate.clone())
+                });
+                scored.with_feature("strict_match", *score, &query, &candidate)
+            }
+            Some(Added::Ofac(ofac)) => {
+                let scored = self.score_of_written_names(&found.subjects, hit.entity);
+                let score = f64::from(ofac.score) / 100.0;
+                scored.with_feature("ofac_match", score, &ofac.query, &ofac.listed)
+            }
         }
     }
 
@@ -315,7 +330,7 @@ impl Screener {
     }
 
     /// The score of a listed entity with its best pair of names.
-    fn score(
+    pub(super) fn score(
         &self,
         subjects: &[Subject],
         entity: u32,
@@ -335,7 +350,7 @@ impl Screener {
     }
 
     /// The listed name of a pair of names.
-    fn listed_name(&self, pair: &ReadName) -> Option<NameRef<'_>> {
+    pub(super) fn listed_name(&self, pair: &ReadName) -> Option<NameRef<'_>> {
         let best = &pair.best;
         let name_id = best.candidate as u32;
         let name = self
@@ -369,55 +384,51 @@ impl Screener {
             let names = names.zip(listed.as_ref());
             for (pair, entity, bearer) in of_pair {
                 let quick = names.filter(|_| !exact.contains(entity));
-                let quick =
-                    quick.and_then(|names| self.score_of_name(&subjects, *bearer, names, options.profile));
-                let how = (options.profile, false);
-                let score = quick.unwrap_or_else(|| self.score(&subjects, *entity, names, how).score);
-                if score >= options.threshold {
-                    hits.push(FoundHit {
-                        score,
-                        entity: *entity,
-                        pair: *pair,
-                        ofac: None,
-                    });
+                let score_by = |profile| {
+                    let quick =
+                        quick.and_then(|names| self.score_of_name(&subjects, *bearer, names, profile));
+                    quick.unwrap_or_else(|| self.score(&subjects, *entity, names, (profile, false)).score)
+                };
+                let mut hit = FoundHit {
+                    score: score_by(Profile::Standard),
+                    entity: *entity,
+                    pair: *pair,
+                    added: None,
+                };
+                if hit.score < options.threshold {
+                    if options.profile != Profile::Strict {
+                        continue;
+                    }
+                    let strict = score_by(Profile::Strict);
+                    if strict < options.threshold {
+                        continue;
+                    }
+                    hit.added = Some(Box::new(Added::Strict(strict)));
                 }
+                hits.push(hit);
             }
         }
         if options.profile == Profile::Ofac {
-            self.add_ofac_matches(&found, &mut hits);
+            let wants = |entity| {
+                let listed = self.entity(entity);
+                found.entity.schema.is_compatible_with(listed.schema()) && found.wants(listed.dataset_set())
+            };
+            self.add_ofac_matches(found.entity, options, &subjects, wants, &mut hits);
         }
-        // The limit never cuts a match in favour of a politically exposed person. Scores have four decimals.
-        hits.sort_by_cached_key(|FoundHit { score, entity, .. }| {
-            let listed = self.entity(*entity);
-            let (is_match, score) = (is_sanctioned(listed.topics()), (score * 10_000.0).round() as u32);
-            (Reverse(is_match), Reverse(score), listed.place_by_id(), *entity)
+        // The limit never cuts a match in favour of a politically exposed person, nor what the standard finds in favour of
+        // what a profile adds. Scores have four decimals.
+        hits.sort_by_cached_key(|hit| {
+            let listed = self.entity(hit.entity);
+            let is_match = is_sanctioned(listed.topics());
+            let score = (hit.score * 10_000.0).round() as u32;
+            let place = (listed.place_by_id(), hit.entity);
+            (Reverse(is_match), hit.added.is_some(), Reverse(score), place)
         });
         Found {
             subjects,
             pairs: found.pairs,
             hits,
-            profile: found.options.profile,
         }
-    }
-
-    /// Adds what OFAC's search would show, and raises the score of hits that it scores higher.
-    fn add_ofac_matches(&self, found: &Collected<'_>, hits: &mut Vec<FoundHit>) {
-        let least = ofac_least(found.options.threshold);
-        let mut matches = self.ofac_matches(found.entity, least, |entity| {
-            self.is_compatible(found.entity.schema, entity) && found.wants(self.entity(entity).dataset_set())
-        });
-        for hit in hits.iter_mut() {
-            if let Some(ofac) = matches.remove(&hit.entity) {
-                hit.score = hit.score.max(f64::from(ofac.score) / 100.0);
-                hit.ofac = Some(Box::new(ofac));
-            }
-        }
-        hits.extend(matches.into_iter().map(|(entity, ofac)| FoundHit {
-            score: f64::from(ofac.score) / 100.0,
-            entity,
-            pair: None,
-            ofac: Some(Box::new(ofac)),
-        }));
     }
 
     /// Entities that share a weak alias, an identifier or a wallet with the query.
@@ -482,12 +493,6 @@ impl Screener {
         };
         (name, records.iter().map(|record| record.word.get()).collect())
     }
-}
-
-/// The score (0–100) from which a name is a hit by OFAC's score.
-pub(super) fn ofac_least(threshold: f64) -> u8 {
-    let threshold = (threshold * 100.0).ceil().clamp(0.0, 100.0) as u8;
-    threshold.max(OFAC_LEAST_SCORE)
 }
 
 /// The ways to read the query's names: as a person's, as an organisation's, or both if its schema allows

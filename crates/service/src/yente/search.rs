@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sanctions::entity::Schema;
-use sanctions::score::PairScore;
+use sanctions::score::{DEFAULT_THRESHOLD, PairScore};
 use sanctions::store::ListStatus;
 use sanctions::{Example, IndexDamaged, ListEntry, ScreenOptions};
 use serde_json::json;
@@ -99,8 +99,7 @@ pub struct TextResults {
 /// The lists of a request, and the part of them that it means.
 struct Searched {
     lists: MerchantLists,
-    /// As the merchant's settings say.
-    options: ScreenOptions,
+    threshold: f64,
     scope: DatasetScope,
     filters: Filters,
     /// The lists that changed since the request's time.
@@ -115,7 +114,8 @@ impl Searched {
     fn options(&self, threshold: f64) -> ScreenOptions {
         ScreenOptions {
             threshold,
-            ..self.options.clone()
+            datasets: self.lists.names.clone(),
+            ..ScreenOptions::default()
         }
     }
 }
@@ -156,7 +156,7 @@ pub async fn match_examples(
 }
 
 fn match_one(searched: &Searched, options: MatchOptions, example: &Example) -> Matches {
-    let threshold = options.threshold.unwrap_or(searched.options.threshold);
+    let threshold = options.threshold.unwrap_or(searched.threshold);
     let cutoff = options
         .cutoff
         .unwrap_or(threshold)
@@ -309,14 +309,13 @@ pub async fn datasets(app: &Shared, caller: &Caller) -> Result<Vec<ListStatus>, 
     Ok(known)
 }
 
-/// The lists that count for the merchant, and how its settings say that they are searched.
-async fn merchant_lists(app: &Shared, caller: &Caller) -> Result<(MerchantLists, ScreenOptions), Problem> {
+/// The lists that count for the merchant, and the merchant's threshold.
+async fn merchant_lists(app: &Shared, caller: &Caller) -> Result<(MerchantLists, f64), Problem> {
     let settings = merchants::settings(&caller.merchant)?;
     let confirmed = app.lists.confirm(&app.db).await;
     let lists = confirmed.and_then(|()| app.lists.for_merchant(caller.scope.sandbox, &settings));
     let lists = lists.map_err(|reason| unavailable(reason.to_string()))?;
-    let options = lists.options(&settings);
-    Ok((lists, options))
+    Ok((lists, settings.screening_threshold.unwrap_or(DEFAULT_THRESHOLD)))
 }
 
 /// What a request searches. A search that fails because the lists are missing is in the audit trail too.
@@ -326,7 +325,7 @@ async fn audited_scope(
     dataset: &str,
     filters: Filters,
 ) -> Result<Searched, Problem> {
-    let (lists, options) = match merchant_lists(app, caller).await {
+    let (lists, threshold) = match merchant_lists(app, caller).await {
         Ok(found) => found,
         Err(problem) => {
             let detail = json!({"failed": "lists"}).to_string();
@@ -351,7 +350,7 @@ async fn audited_scope(
     };
     Ok(Searched {
         lists,
-        options,
+        threshold,
         scope,
         filters,
         changed,

@@ -269,7 +269,7 @@ fn an_account_that_checks_less_is_weaker() {
         four_eyes: true,
         second_factor: true,
         screening_threshold: 0.7,
-        screening_profile: "strict",
+        screening_profile: Some("strict"),
         screening_lists: names(&["eu", "ofac"]),
         wallet_alert_days: 30,
         blocked_countries: names(&["CU"]),
@@ -281,8 +281,10 @@ fn an_account_that_checks_less_is_weaker() {
         ("secondFactor", &|rules| rules.second_factor = false),
         ("screeningThreshold", &|rules| rules.screening_threshold = 0.71),
         ("", &|rules| rules.screening_threshold = 0.5),
-        ("screeningProfile", &|rules| rules.screening_profile = "standard"),
-        ("screeningProfile", &|rules| rules.screening_profile = "ofac"),
+        ("screeningProfile", &|rules| rules.screening_profile = None),
+        ("screeningProfile", &|rules| {
+            rules.screening_profile = Some("ofac");
+        }),
         ("screeningLists", &|rules| {
             rules.screening_lists = names(&["ofac", "un"]);
         }),

@@ -22,6 +22,10 @@ pub(super) struct Sanctions {
     /// `{"query": entity, "candidate": entity, "match": true/false}` in FollowTheMoney's shape.
     #[arg(long)]
     pairs: Vec<PathBuf>,
+    /// Scores that OFAC's search showed, to compare with the reconstruction: CSV with the columns `query_name`,
+    /// `result_name` and `ofac_score` (0–100; less: not shown).
+    #[arg(long)]
+    ofac_scores: Vec<PathBuf>,
     /// Draw precision, recall and F1 of all pairs by threshold, also by kind and script, into this SVG file.
     #[arg(long, requires = "pairs")]
     curves: Option<PathBuf>,
@@ -38,7 +42,7 @@ pub(super) struct Sanctions {
     /// Lowest score of a match, 0–1.
     #[arg(long, default_value_t = DEFAULT_THRESHOLD, value_parser = threshold)]
     threshold: f64,
-    /// How names are scored: standard, strict or ofac.
+    /// What is a hit of people: standard, strict or ofac.
     #[arg(long, value_parser = profile, default_value = "standard")]
     profile: Profile,
     #[command(flatten)]
@@ -53,13 +57,18 @@ impl Sanctions {
             .map(|file| (file, true))
             .chain(self.negatives.iter().map(|file| (file, false)));
         let people: Vec<_> = people.collect();
-        if self.pairs.is_empty() && people.is_empty() {
-            return Err(Unusable("name --pairs, --positives or --negatives FILE".into()).into());
+        if self.pairs.is_empty() && self.ofac_scores.is_empty() && people.is_empty() {
+            return Err(
+                Unusable("name --pairs, --ofac-scores, --positives or --negatives FILE".into()).into(),
+            );
         }
         let mut report = Report::new();
+        for file in &self.ofac_scores {
+            report.insert(format!("OFAC scores {}", file.display()), ofac_agreement(file)?);
+        }
         let mut all = Vec::new();
         for file in &self.pairs {
-            let pairs = score(self.profile, &pair_lines(file)?)?;
+            let pairs = score(&pair_lines(file)?)?;
             let section = format!("pairs {}", file.display());
             report.insert(section.clone(), tally(&pairs, self.threshold).json());
             report.insert(format!("{section} by threshold"), by_threshold(&pairs));
@@ -118,6 +127,32 @@ impl Sanctions {
         }
         Ok(figures)
     }
+}
+
+/// How far the reconstruction of OFAC's scores is from those that its search showed.
+fn ofac_agreement(file: &Path) -> anyhow::Result<Value> {
+    let mut apart = Vec::new();
+    for row in csv_rows(file)? {
+        let cell = |name: &str| {
+            let cell = row.get(name).and_then(Value::as_str);
+            cell.with_context(|| format!("{} has no column {name}", file.display()))
+        };
+        let shown = cell("ofac_score")?;
+        let shown: i32 = shown
+            .trim()
+            .parse()
+            .with_context(|| format!("{}: `{shown}` is no score", file.display()))?;
+        if shown >= 0 {
+            let ours = sanctions::ofac_score(cell("query_name")?, cell("result_name")?);
+            apart.push((i32::from(ours) - shown).abs());
+        }
+    }
+    let within = |most: i32| apart.iter().filter(|apart| **apart <= most).count();
+    let mean = f64::from(apart.iter().sum::<i32>()) / apart.len().max(1) as f64;
+    Ok(
+        json!({"shown": apart.len(), "same": within(0), "within1": within(1), "within3": within(3),
+        "within5": within(5), "meanApart": rounded(Some(mean))}),
+    )
 }
 
 /// A CSV file's rows, by the column names in its first line.
@@ -180,9 +215,9 @@ fn named_pair(row: &Map<String, Value>) -> anyhow::Result<(String, bool)> {
     Ok((pair.to_string(), truth))
 }
 
-fn score(profile: Profile, pairs: &[(String, bool)]) -> anyhow::Result<Vec<ScoredPair>> {
+fn score(pairs: &[(String, bool)]) -> anyhow::Result<Vec<ScoredPair>> {
     let scored = |(line, truth): &(String, bool)| {
-        let answer: Value = serde_json::from_str(&answer_pair_line(profile, line))?;
+        let answer: Value = serde_json::from_str(&answer_pair_line(line))?;
         if let Some(error) = answer["error"]["message"].as_str() {
             return Err(Unusable(format!("{error}: {line}")).into());
         }
@@ -256,21 +291,13 @@ mod tests {
         let line = json!({"query": entity("Tamsin Velloway"), "candidate": entity("Tamsin Velloway"), "match": false});
         std::fs::write(&ndjson, format!("{line}\n\n")).unwrap();
 
-        let figures = tally(
-            &score(Profile::Standard, &pair_lines(&csv).unwrap()).unwrap(),
-            0.7,
-        )
-        .json();
+        let figures = tally(&score(&pair_lines(&csv).unwrap()).unwrap(), 0.7).json();
         assert_eq!(
             (&figures["pairs"], &figures["f1"]),
             (&json!(3), &json!(1.0)),
             "{figures}"
         );
-        let figures = tally(
-            &score(Profile::Standard, &pair_lines(&ndjson).unwrap()).unwrap(),
-            0.7,
-        )
-        .json();
+        let figures = tally(&score(&pair_lines(&ndjson).unwrap()).unwrap(), 0.7).json();
         assert_eq!(
             (&figures["falsePositive"], &figures["precision"]),
             (&json!(1), &json!(0.0)),

@@ -68,3 +68,33 @@ on_both!(settings_changed_at_once_are_both_kept, |backend| {
     let expected = json!({"maxFlows": 5, "brandName": "Acme", "brandColor": "#112233"});
     assert_eq!(stored, expected);
 });
+
+on_both!(only_a_page_with_the_profile_changes_it, |backend| {
+    let (server, merchant, owner) = start(backend).await;
+    server.bonafide(&["merchant", "set", &merchant.id, "screeningProfile=strict"]);
+    let page = owner.get("/portal/branding").await.page();
+    for (sent, stored) in [
+        (None, json!("strict")),
+        (Some("ofac"), json!("ofac")),
+        (Some("standard"), Value::Null),
+    ] {
+        let change = [("screeningProfile", sent), ("brandName", Some("Acme"))];
+        send(&owner, "/portal/branding", &page, &change).await.redirect();
+        let shown = server.bonafide(&["merchant", "set", &merchant.id, "maxFlows=5"]);
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown["screeningProfile"], stored, "{sent:?}");
+    }
+    let refused = send(
+        &owner,
+        "/portal/branding",
+        &page,
+        &[("screeningProfile", Some("loose"))],
+    )
+    .await;
+    assert_eq!(refused.status, 400);
+    assert!(
+        refused.body.contains("<a href=\"#f-profile\">"),
+        "{}",
+        refused.body
+    );
+});
