@@ -58,7 +58,7 @@ pub struct MerchantSettings {
     /// Score from which a list entry matches, 0–1; by default the engine's 0.70.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screening_threshold: Option<f64>,
-    /// How names are scored; by default the standard profile.
+    /// Which entries are hits; by default those of the standard profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screening_profile: Option<Profile>,
     /// Lists to screen against; by default all that are active and need no choice.

@@ -104,7 +104,7 @@ impl BrandingPage {
         self.page.tf(key, &values)
     }
 
-    /// The profiles by which names can be scored.
+    /// The profiles that an account can have.
     fn profiles(&self) -> [&'static str; Profile::ALL.len()] {
         Profile::ALL.map(Profile::as_str)
     }
@@ -242,6 +242,9 @@ async fn save(
     };
     let mut form = page_of(&app, &member, page)?;
     for name in TEXTS.iter().chain(&["allowedOrigins"]) {
+        if sent.all(name).next().is_none() {
+            continue;
+        }
         form.texts.insert(name, sent.one(name).to_owned());
     }
     form.blocked = sent.all("blockedCountries").map(str::to_owned).collect();

@@ -28,7 +28,7 @@ pub(super) struct ProfileRow {
     pub(super) lists: String,
     /// Whether it flags a person.
     pub(super) matched: bool,
-    /// Its score in each column; `None`: it is below the threshold.
+    /// Its score in each column.
     pub(super) scores: Vec<ProfileScore>,
 }
 

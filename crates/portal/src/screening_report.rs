@@ -65,7 +65,7 @@ pub struct AboutReport<'a> {
     pub file: &'a str,
     /// The lowest score of a hit.
     pub threshold: f64,
-    /// How names were scored.
+    /// Which entries are hits.
     pub profile: Profile,
     /// The lists that were searched.
     pub lists: &'a [ListStatus],

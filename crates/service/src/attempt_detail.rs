@@ -50,7 +50,7 @@ pub struct Detail {
     pub suppressed: Vec<ScreeningHit>,
     /// The score from which a list entry matched, 0–1.
     pub screening_threshold: Option<f64>,
-    /// How names were scored, unless it was the standard profile.
+    /// The profile, unless it was the standard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screening_profile: Option<String>,
     /// The submitted name and the names on the documents.
@@ -106,7 +106,7 @@ impl Detail {
 
 /// The members of [`Detail`] that a person's export contains: all but the reasons of a reviewer, other people's
 /// data, and biometric templates.
-const EXPORTED: [&str; 12] = [
+const EXPORTED: [&str; 13] = [
     "faceIdentified",
     "faceProven",
     "forced",
@@ -115,6 +115,7 @@ const EXPORTED: [&str; 12] = [
     "names",
     "reasons",
     "requiredDocuments",
+    "screeningProfile",
     "screeningThreshold",
     "seen",
     "suppressed",
@@ -486,6 +487,7 @@ mod tests {
         let whole = serde_json::to_value(Detail {
             held_face: Some(HeldFace("00".into())),
             bound_face: Some(HeldFace("00".into())),
+            screening_profile: Some("strict".into()),
             reuses: vec![PictureReuse {
                 file: "selfie".into(),
                 likeness: verification::reuse::Likeness::Exact,

@@ -256,7 +256,7 @@ pub(super) fn threshold(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "must be a number from 0 to 1, such as 0.7".to_owned())
 }
 
-/// A profile by which names are scored.
+/// A profile that says which entries are hits.
 pub(super) fn profile(text: &str) -> Result<Profile, String> {
     Profile::parse(text).ok_or_else(|| format!("must be {}", Profile::ALL.map(Profile::as_str).join(", ")))
 }
@@ -276,8 +276,8 @@ pub(crate) struct Screen {
     /// Lowest score of a hit, 0-1.
     #[arg(long, value_parser = threshold)]
     threshold: Option<f64>,
-    /// What is a hit: standard, strict (no date, country or gender excuses a name) or ofac (also what OFAC's search
-    /// would show).
+    /// Which entries are hits: standard, strict (also what only a date of birth, country, gender or common name excuses)
+    /// or ofac (also what OFAC's search would show).
     #[arg(long, value_parser = profile, default_value = "standard", conflicts_with = "pairs")]
     profile: Profile,
     /// Score pairs of entities instead of searching the lists.

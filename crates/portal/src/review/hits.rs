@@ -87,7 +87,8 @@ pub struct ComparisonLine {
     pub own: Vec<String>,
     /// The listing's values.
     pub listed: Vec<String>,
-    /// What it adds to the score: features, as in the texts `review.feature.…`, with their signed points.
+    /// What it adds to the score: features, as in the texts `review.feature.…`, with their signed points. Those of a profile
+    /// have no sign and add nothing.
     pub points: Vec<(String, String)>,
     /// The pairs of name tokens that matched, and their similarity.
     pub tokens: Vec<(String, String, String)>,
@@ -338,7 +339,13 @@ fn lines(page: &Page, hit: &ScreeningHit, known: &PersonDetails) -> Vec<Comparis
 }
 
 fn points(part: &Explanation) -> (String, String) {
-    (part.feature.clone(), format!("{:+.2}", part.score))
+    // These two add nothing to the score; they say why a profile added the hit.
+    let points = match part.feature.as_str() {
+        "strict_match" => format!("{:.2}", part.score),
+        "ofac_match" => format!("{:.0}", part.score * 100.0),
+        _ => format!("{:+.2}", part.score),
+    };
+    (part.feature.clone(), points)
 }
 
 fn tokens(part: &Explanation) -> Vec<(String, String, String)> {

@@ -114,8 +114,9 @@ impl<W: Write> IndexBuilder<W> {
         let datasets: Vec<String> = sources.chain([list.to_owned()]).collect();
         let facts = postcard::to_stdvec(&(&entity.id, &subject.weak_aliases, &subject.facts))
             .map_err(io::Error::other)?;
-        let details =
-            postcard::to_stdvec(&(&entity.caption, entity.properties())).map_err(io::Error::other)?;
+        let parts = (&entity.given_names, &entity.family_names);
+        let details = postcard::to_stdvec(&(&entity.caption, entity.properties(), parts));
+        let details = details.map_err(io::Error::other)?;
         let record = EntityRecord {
             details: self.writer.add(Section::Details, &details)?.into(),
             details_len: place(details.len())?,

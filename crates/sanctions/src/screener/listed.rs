@@ -2,7 +2,7 @@
 
 use super::builder::Head;
 use super::records::{self, EntityRecord};
-use crate::entity::{Properties, Schema};
+use crate::entity::{Entity, Properties, Schema};
 use crate::index::{IndexFile, Section};
 use crate::name::NameRef;
 use crate::score::Listed;
@@ -119,6 +119,22 @@ impl<'a> ListedEntity<'a> {
     pub(super) fn facts(self) -> ListedFacts {
         let (_, weak_aliases, facts): (&str, Vec<String>, Facts) = self.decode(self.facts_bytes());
         ListedFacts { weak_aliases, facts }
+    }
+
+    /// The entity's names as the list states them.
+    pub(super) fn stated_names(self) -> Entity {
+        type Parts = (Vec<String>, Vec<String>);
+        let (_, mut properties, (given_names, family_names)): (&str, Properties, Parts) =
+            self.decode(self.details_bytes());
+        let mut values = |name: &str| properties.remove(name).unwrap_or_default();
+        Entity {
+            schema: self.schema(),
+            names: values("name"),
+            aliases: values("alias"),
+            given_names,
+            family_names,
+            ..Entity::default()
+        }
     }
 
     pub(super) fn properties(self) -> Properties {

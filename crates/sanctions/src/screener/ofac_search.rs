@@ -9,7 +9,7 @@ use crate::entity::Entity;
 use crate::index::Section;
 use crate::ofac_score::OfacQuery;
 use crate::profile::{OFAC_LEAST_SCORE, Profile};
-use crate::score::{self, PairScore};
+use crate::score::{self, BestName, PairScore};
 use crate::subject::{Subject, full_names};
 
 /// The names of a query that OFAC's search would compare.
@@ -103,7 +103,7 @@ impl Screener {
             !known.contains(&number) && wants(number)
         });
         hits.extend(matches.into_iter().map(|(number, ofac)| FoundHit {
-            score: self.score_of_written_names(subjects, number).score,
+            score: self.score_of_stated_names(subjects, number, false).score,
             entity: number,
             pair: None,
             added: Some(Box::new(Added::Ofac(ofac))),
@@ -111,24 +111,25 @@ impl Screener {
     }
 
     /// The standard score of an entity by its names as the list states them, whether or not the index finds it.
-    pub(super) fn score_of_written_names(&self, subjects: &[Subject], number: u32) -> PairScore {
+    pub(super) fn score_of_stated_names(
+        &self,
+        subjects: &[Subject],
+        number: u32,
+        explain: bool,
+    ) -> PairScore {
         let entity = self.entity(number);
-        let mut properties = entity.properties();
-        let mut values = |name: &str| properties.remove(name).unwrap_or_default();
-        let listed = Entity {
-            schema: entity.schema(),
-            names: values("name"),
-            aliases: values("alias"),
-            ..Entity::default()
-        };
-        let listed = Subject::of(&listed, false);
-        let best = subjects.iter().filter_map(|subject| {
-            let best = score::best_name(&subject.names, &listed.names)?;
-            Some((subject, best))
-        });
-        let best = best.max_by(|a, b| a.1.comparison.score.total_cmp(&b.1.comparison.score));
+        let listed = Subject::of(&entity.stated_names(), false);
+        let mut best: Option<(&Subject, BestName)> = None;
+        for subject in subjects {
+            if let Some(pair) = score::best_name(&subject.names, &listed.names) {
+                let known = best.as_ref().map_or(0.0, |(_, known)| known.comparison.score);
+                if pair.comparison.score > known {
+                    best = Some((subject, pair));
+                }
+            }
+        }
         let facts = entity.facts();
-        let how = (Profile::Standard, true);
+        let how = (Profile::Standard, explain);
         match best {
             Some((subject, best)) => {
                 let name = listed.names[best.candidate].view();

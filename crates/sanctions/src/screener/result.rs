@@ -30,7 +30,7 @@ pub struct ScreenOptions {
     pub limit: usize,
     /// Datasets to search; empty for all.
     pub datasets: Vec<String>,
-    /// How names are scored.
+    /// Which entries are hits.
     pub profile: Profile,
 }
 

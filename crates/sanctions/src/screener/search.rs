@@ -285,14 +285,14 @@ impl Screener {
                 let compared = scored
                     .explanation
                     .iter()
-                    .find(|part| part.feature == "name_match");
+                    .find(|part| part.feature == "name_match" || part.feature == "weak_alias_match");
                 let (query, candidate) = compared.map_or_else(Default::default, |compared| {
                     (compared.query.clone(), compared.candidate.clone())
                 });
                 scored.with_feature("strict_match", *score, &query, &candidate)
             }
             Some(Added::Ofac(ofac)) => {
-                let scored = self.score_of_written_names(&found.subjects, hit.entity);
+                let scored = self.score_of_stated_names(&found.subjects, hit.entity, true);
                 let score = f64::from(ofac.score) / 100.0;
                 scored.with_feature("ofac_match", score, &ofac.query, &ofac.listed)
             }
@@ -415,8 +415,8 @@ impl Screener {
             };
             self.add_ofac_matches(found.entity, options, &subjects, wants, &mut hits);
         }
-        // The limit never cuts a match in favour of a politically exposed person, nor what the standard finds in favour of
-        // what a profile adds. Scores have four decimals.
+        // The limit never cuts a match in favour of a politically exposed person, nor a match of the standard in favour of
+        // one that a profile adds. Scores have four decimals.
         hits.sort_by_cached_key(|hit| {
             let listed = self.entity(hit.entity);
             let is_match = is_sanctioned(listed.topics());
@@ -497,7 +497,7 @@ impl Screener {
 
 /// The ways to read the query's names: as a person's, as an organisation's, or both if its schema allows
 /// either.
-fn readings(entity: &Entity) -> Vec<Subject> {
+pub(super) fn readings(entity: &Entity) -> Vec<Subject> {
     match entity.schema {
         Schema::Person => vec![Subject::of(entity, true)],
         Schema::LegalEntity | Schema::Thing => vec![Subject::of(entity, true), Subject::of(entity, false)],

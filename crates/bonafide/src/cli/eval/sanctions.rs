@@ -42,7 +42,7 @@ pub(super) struct Sanctions {
     /// Lowest score of a match, 0–1.
     #[arg(long, default_value_t = DEFAULT_THRESHOLD, value_parser = threshold)]
     threshold: f64,
-    /// What is a hit of people: standard, strict or ofac.
+    /// Which entries are hits of people: standard, strict or ofac.
     #[arg(long, value_parser = profile, default_value = "standard")]
     profile: Profile,
     #[command(flatten)]

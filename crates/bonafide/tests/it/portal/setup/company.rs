@@ -73,6 +73,13 @@ on_both!(only_a_page_with_the_profile_changes_it, |backend| {
     let (server, merchant, owner) = start(backend).await;
     server.bonafide(&["merchant", "set", &merchant.id, "screeningProfile=strict"]);
     let page = owner.get("/portal/branding").await.page();
+    let refused = [("screeningProfile", None), ("contact", Some("call me"))];
+    let refused = send(&owner, "/portal/branding", &page, &refused).await;
+    assert!(
+        refused.body.contains("value=\"strict\" selected"),
+        "{}",
+        refused.body
+    );
     for (sent, stored) in [
         (None, json!("strict")),
         (Some("ofac"), json!("ofac")),
