@@ -258,7 +258,8 @@ pub(super) fn threshold(text: &str) -> Result<f64, String> {
 
 /// A profile that says which entries are hits.
 pub(super) fn profile(text: &str) -> Result<Profile, String> {
-    Profile::parse(text).ok_or_else(|| format!("must be {}", Profile::ALL.map(Profile::as_str).join(", ")))
+    Profile::parse(text)
+        .ok_or_else(|| format!("must be one of {}", Profile::ALL.map(Profile::as_str).join(", ")))
 }
 
 /// `bonafide screen`.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::found::{Added, Found, FoundHit};
 use super::ofac_search::{ofac_least, ofac_queries};
 use super::{ScreenOptions, Screener, SearchError};
-use crate::entity::{Schema, is_sanctioned};
+use crate::entity::is_sanctioned;
 use crate::profile::Profile;
 use crate::query::Query;
 
@@ -19,8 +19,6 @@ pub struct ComparedHit {
     pub id: String,
     /// The name to display.
     pub caption: String,
-    /// The kind of subject.
-    pub schema: Schema,
     /// Whether the entity is sanctioned.
     pub matched: bool,
     /// The datasets that contain the entity.
@@ -59,15 +57,17 @@ impl Screener {
         options: &ScreenOptions,
     ) -> Result<ProfileComparison, SearchError> {
         let entity = query.to_entity()?;
-        let found = Profile::ALL.map(|profile| {
+        // Each of these also finds what the standard does.
+        let found = [Profile::Strict, Profile::Ofac].map(|profile| {
             let options = ScreenOptions {
                 profile,
                 ..options.clone()
             };
             self.search(&entity, &options, None)
         });
-        let [standard, strict, _] = &found;
-        let standard: FxHashMap<u32, f64> = standard.hits.iter().map(|hit| (hit.entity, hit.score)).collect();
+        let [strict, _] = &found;
+        let of_standard = strict.hits.iter().filter(|hit| hit.added.is_none());
+        let standard: FxHashMap<u32, f64> = of_standard.map(|hit| (hit.entity, hit.score)).collect();
         let strict_hits = strict.hits.iter();
         let strict: FxHashMap<u32, f64> = strict_hits
             .map(|hit| (hit.entity, self.strict_score(strict, hit)))
@@ -87,7 +87,6 @@ impl Screener {
                 ComparedHit {
                     id: listed.id().to_owned(),
                     caption: listed.caption().to_owned(),
-                    schema: listed.schema(),
                     matched: is_sanctioned(listed.topics()),
                     datasets: listed.datasets().to_vec(),
                     standard: standard.get(&number).copied(),

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::search_tests::index_of;
 use super::*;
 use crate::entity::{Gender, Schema};
 use crate::ofac_score::{OfacQuery, written_names};
@@ -35,14 +36,6 @@ fn person(number: usize, (name, year, country, gender): (usize, u16, usize, usiz
         gender: [None, Some(Gender::Male), Some(Gender::Female)][gender],
         ..Entity::default()
     }
-}
-
-fn index_of(entities: Vec<Entity>) -> Screener {
-    Screener::new([List {
-        name: "invented".into(),
-        version: "1".into(),
-        entities,
-    }])
 }
 
 fn query(name: &str, year: u16) -> Query {

@@ -25,7 +25,7 @@ fn person(id: &str, names: &[&str]) -> Entity {
     }
 }
 
-fn index_of(entities: Vec<Entity>) -> Screener {
+pub(super) fn index_of(entities: Vec<Entity>) -> Screener {
     Screener::new([List {
         name: "invented".into(),
         version: "1".into(),
