@@ -15,7 +15,7 @@ use imaging::sniff;
 use service::api_log::form_summary;
 use service::idempotency::{self, ClaimOutcome};
 use service::upload::{File, MAX_FILE_BYTES};
-use service::{Shared, cpu, verify};
+use service::{Shared, cpu, document_readings, verify};
 use sha2::{Digest, Sha256};
 use verification::submission::{FileField, SubmittedFile, TEXT_FIELDS};
 
@@ -49,8 +49,12 @@ pub async fn verify(
         // With a key, a repeated request still gets the stored response after the session has ended, below.
         caller.check_session()?;
     }
+    let texts: Vec<&str> = TEXT_FIELDS
+        .into_iter()
+        .chain([document_readings::FIELD])
+        .collect();
     let fields = Fields {
-        texts: &TEXT_FIELDS,
+        texts: &texts,
         files: &FileField::ALL.map(FileField::as_str),
     };
     let Form { texts, mut files } = form::read(&headers, body, &fields, &app.config.data.spill_dir()).await?;

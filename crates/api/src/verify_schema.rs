@@ -102,6 +102,10 @@ pub struct VerificationForm {
     /// Recorded; the Flow decides whether data are compared.
     #[schema(min_length = 1, example = "true", nullable = false)]
     ocr_match: Option<String>,
+    /// With an access token: IDs of pictures that were read in the session, separated by commas. Each takes the place
+    /// of its file.
+    #[schema(min_length = 1, nullable = false)]
+    readings: Option<String>,
     /// JPEG, PNG, WEBP, BMP or PDF, at most 10 MB.
     #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     passport_front: Option<Vec<u8>>,

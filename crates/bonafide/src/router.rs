@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse, Redirect},
 };
 use bytes::Bytes;
-use hosted_page::{challenge, endpoints as hosted, exchange};
+use hosted_page::{challenge, endpoints as hosted, exchange, reading};
 use http_server::error::{self, Rejection};
 use http_server::openapi::{DescribedPaths, Frame};
 use http_server::{api_log, gate, no_store, request_id, security_headers, unread_body};
@@ -51,6 +51,7 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(hosted::hand_off))
         .routes(routes!(hosted::reject))
         .routes(routes!(hosted::events))
+        .routes(routes!(reading::read))
         .routes(routes!(challenge::begin))
         .routes(routes!(challenge::frames))
         .merge(

@@ -24,5 +24,6 @@ pub use child::check_walls;
 pub use error::EngineError;
 pub use film::{FilmDecodeError, FilmTask, Filmed};
 pub use parent::EngineWorkers;
+pub use protocol::FaceWish;
 pub use sandbox::{Wall, prepare_control_group};
 pub use settings::{Engines, Settings};

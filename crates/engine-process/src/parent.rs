@@ -19,7 +19,7 @@ use crate::child::{CallerGone, Start, StartError, Wear, Worker, WorkerError, nev
 use crate::error::EngineError;
 use crate::film::{FRAME_SIDE, FilmDecodeError, FilmTask, Filmed};
 use crate::limits::{MAX_SIDE, PATIENCE};
-use crate::protocol::{Answer, Request, Task};
+use crate::protocol::{Answer, FaceWish, Request, Task};
 use crate::retry::{End, Next, decide_retry, fault_of_exit};
 use crate::settings::{Engines, Settings};
 
@@ -159,7 +159,7 @@ impl EngineWorkers {
         }
     }
 
-    /// Reads one side of a document, and finds its faces if asked. Of a PDF it reads the first page from
+    /// Reads one side of a document, and does with its faces what `faces` says. Of a PDF it reads the first page from
     /// `from_page` on that is not blank. Blocks.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ impl EngineWorkers {
         file: &[u8],
         from_page: u32,
         hints: ReadHints,
-        faces: bool,
+        faces: FaceWish,
         gone: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<Result<DocumentPicture, DecodeError>, EngineError> {
         match self.answer(Task::Document { hints, faces }, from_page, file, gone)? {

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
 
 use documents::ReadHints;
-use faces::Track;
+use faces::{FaceReading, Track};
 use imaging::{DecodeError, Limits};
 use sandbox::Walls;
 use serde::de::DeserializeOwned;
@@ -60,6 +60,17 @@ pub(crate) struct LoadedModels {
     pub own_bytes: u64,
 }
 
+/// What to do with the faces of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FaceWish {
+    /// Nothing.
+    Ignore,
+    /// Find them, and embed none.
+    Find,
+    /// Find and embed them.
+    Embed,
+}
+
 /// What to do with a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Task {
@@ -78,8 +89,8 @@ pub enum Task {
     Document {
         /// What is expected.
         hints: ReadHints,
-        /// Whether to find its faces.
-        faces: bool,
+        /// What to do with its faces.
+        faces: FaceWish,
     },
     /// Measure the frames of a film. The file is each frame's length (`u32`, little-endian) and JPEG, with the frame
     /// before first, if there is one.
@@ -174,6 +185,15 @@ pub(crate) fn write_answer(to: &mut impl Write, answer: &Answer) -> Result<(), P
     Ok(to.flush()?)
 }
 
+/// Whether a reading has the faces that were asked for, and embeddings only where they were.
+fn is_as_wished(faces: Option<&FaceReading>, wish: FaceWish) -> bool {
+    match (faces, wish) {
+        (None, FaceWish::Ignore) | (Some(_), FaceWish::Embed) => true,
+        (Some(found), FaceWish::Find) => found.faces.iter().all(|face| face.embedding.is_none()),
+        _ => false,
+    }
+}
+
 /// Reads a worker's answer to a request in the server, which trusts these bytes no more than the file.
 /// `face_model` is the version that the worker's greeting named.
 ///
@@ -199,7 +219,7 @@ pub fn read_answer(
         (Answer::Shown(shown), Task::Show { .. }) => shown.is_plausible(bounds),
         (Answer::Selfie(picture), Task::Selfie) => picture.is_plausible(bounds),
         (Answer::Document(picture), Task::Document { faces, .. }) => {
-            picture.faces.is_some() == *faces && picture.is_plausible(bounds)
+            is_as_wished(picture.faces.as_ref(), *faces) && picture.is_plausible(bounds)
         }
         (
             Answer::Filmed(filmed),
@@ -274,7 +294,7 @@ mod tests {
         Request {
             task: Task::Document {
                 hints: ReadHints::default(),
-                faces: true,
+                faces: FaceWish::Embed,
             },
             limits: Limits::default(),
         }

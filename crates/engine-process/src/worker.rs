@@ -26,7 +26,7 @@ use sandbox::{Plan, Walls};
 use crate::answers::{DocumentPicture, PictureInfo, SelfiePicture, ShownPicture, Stage, Timings};
 use crate::film::{FRAME_SIDE, FilmDecodeError, Filmed, unpacked};
 use crate::limits::MEMORY;
-use crate::protocol::{self, Answer, Greeting, LoadedModels, ProtocolError, Request, Task};
+use crate::protocol::{self, Answer, FaceWish, Greeting, LoadedModels, ProtocolError, Request, Task};
 
 /// What the kernel says about the processor.
 const PROCESSOR: [&str; 2] = ["/proc/cpuinfo", "/sys/devices/system/cpu"];
@@ -242,16 +242,24 @@ impl Engines {
         &self,
         decoded: &Decoded,
         hints: &ReadHints,
-        faces: bool,
+        faces: FaceWish,
         mut clock: StageClock,
     ) -> Result<Answer, Stage> {
         let mut reading = clock
             .time(Stage::Read, || self.documents.read_file(decoded, hints))
             .map_err(|_| Stage::Read)?;
         reading.timing_ms.clear();
-        let faces = faces
-            .then(|| self.find_faces(&decoded.picture, PictureKind::Document, &mut clock))
-            .transpose()?;
+        let faces = match faces {
+            FaceWish::Ignore => None,
+            FaceWish::Find => Some(
+                clock
+                    .time(Stage::Faces, || {
+                        self.faces.find_only(&decoded.picture, PictureKind::Document)
+                    })
+                    .map_err(|_| Stage::Faces)?,
+            ),
+            FaceWish::Embed => Some(self.find_faces(&decoded.picture, PictureKind::Document, &mut clock)?),
+        };
         Ok(Answer::Document(Box::new(DocumentPicture {
             info: PictureInfo::of(decoded),
             reading,

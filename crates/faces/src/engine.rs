@@ -80,15 +80,25 @@ impl FaceEngine {
     /// # Errors
     /// Fails when a model does not run.
     pub fn analyse(&self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, FaceError> {
-        let (faces, _) = self.faces(picture, kind)?;
+        let (faces, _) = self.faces(picture, kind, MAX_EMBEDDED)?;
         Ok(FaceReading { faces })
     }
 
-    /// The faces of a picture, and where each was found.
+    /// Finds the faces of a picture as [`Self::analyse`] does, and embeds none.
+    ///
+    /// # Errors
+    /// Fails when a model does not run.
+    pub fn find_only(&self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, FaceError> {
+        let (faces, _) = self.faces(picture, kind, 0)?;
+        Ok(FaceReading { faces })
+    }
+
+    /// The faces of a picture, of which the largest `embedded` are embedded, and where each was found.
     fn faces(
         &self,
         picture: &Picture,
         kind: PictureKind,
+        embedded: usize,
     ) -> Result<(Vec<Face>, Vec<ConfirmedFace>), FaceError> {
         let found = self.find(picture, kind)?;
         let sides: Vec<f32> = found.iter().map(|found| found.mesh.side()).collect();
@@ -96,7 +106,7 @@ impl FaceEngine {
 
         let mut faces = Vec::with_capacity(found.len());
         for (place, found) in found.iter().enumerate() {
-            faces.push(self.face(picture, kind, found, place < in_foreground, place < MAX_EMBEDDED)?);
+            faces.push(self.face(picture, kind, found, place < in_foreground, place < embedded)?);
         }
         if kind == PictureKind::Document {
             let seen: Vec<FaceCandidate<'_>> = faces
@@ -159,7 +169,7 @@ impl FaceEngine {
         model: &OwnModel,
         picture: &Picture,
     ) -> Result<Option<(Vec<f32>, Embedding)>, FaceError> {
-        let (faces, found) = self.faces(picture, PictureKind::Selfie)?;
+        let (faces, found) = self.faces(picture, PictureKind::Selfie, MAX_EMBEDDED)?;
         let reading = FaceReading { faces };
         let Some(face) = suitable(&reading) else {
             return Ok(None);

@@ -127,6 +127,8 @@ pub struct CurrentBody {
     /// `fileUpload` or `fileCapture`.
     #[schema(example = "fileCapture")]
     pub document_upload_type: &'static str,
+    /// Whether the applicant types the details before photographing a document.
+    pub details_first: bool,
     /// The merchant.
     pub merchant: MerchantBody,
     /// The applicant's answer to the consent text; null before it is given.
@@ -209,7 +211,8 @@ impl TryFrom<SessionState> for CurrentBody {
     fn try_from(current: SessionState) -> Result<Self, Problem> {
         let session = current.session;
         let content = current.flow.into();
-        let defaults = flows::parse(&content)?.defaults;
+        let rules = flows::parse(&content)?;
+        let defaults = &rules.defaults;
         let json = |text: &str| serde_json::from_str(text).map_err(Problem::internal);
         Ok(CurrentBody {
             session_id: session.id,
@@ -227,6 +230,7 @@ impl TryFrom<SessionState> for CurrentBody {
             country_overrides: json(&content.country_overrides)?,
             biometric_type: defaults.biometric().as_str(),
             document_upload_type: defaults.document_upload_type(),
+            details_first: !rules.is_document_first(),
             merchant: current.branding.into(),
             consent: current.consent.map(|consent| GivenConsentBody {
                 version: consent.version,

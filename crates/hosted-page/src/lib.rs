@@ -10,6 +10,7 @@ pub mod endpoints;
 pub mod exchange;
 pub mod locale;
 pub mod page;
+pub mod reading;
 pub mod template;
 
 use axum::Router;

@@ -76,6 +76,9 @@ pub struct Detail {
     /// Pictures that were in earlier attempts under another `externalUserId`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reuses: Vec<PictureReuse>,
+    /// Submitted fields whose value is the one that was read from the document before the submission.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taken_from_document: Vec<String>,
 }
 
 impl Detail {
@@ -106,7 +109,7 @@ impl Detail {
 
 /// The members of [`Detail`] that a person's export contains: all but the reasons of a reviewer, other people's
 /// data, and biometric templates.
-const EXPORTED: [&str; 13] = [
+const EXPORTED: [&str; 14] = [
     "faceIdentified",
     "faceProven",
     "forced",
@@ -119,6 +122,7 @@ const EXPORTED: [&str; 13] = [
     "screeningThreshold",
     "seen",
     "suppressed",
+    "takenFromDocument",
     "timingMs",
 ];
 

@@ -7,19 +7,17 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use documents::reading::{DocumentKind, DocumentReading, MrzWarning, PayloadKind, field};
-use documents::{ReadHints, Side as ReadSide};
-use engine_process::{DocumentPicture, EngineError, PictureInfo, Stage, Timings};
+use documents::reading::{DocumentReading, MrzWarning, PayloadKind, field};
+use engine_process::{EngineError, FaceWish, PictureInfo, Stage, Timings};
 use faces::{CueOutcome, Embedding, Face, MATCH_SIMILARITY, REVIEW_SIMILARITY};
 use imaging::DecodeError;
 use reference::DocumentType;
 use sha2::{Digest, Sha256};
 use verification::evidence::{
     BarcodeFinding, Challenge, ComparedField, Consistency, DocumentData, DocumentEvidence, Evidence,
-    FaceMatch, MatchVerdict, MrzFinding, MrzRead, PassiveCue, PictureContent, PictureState, SelfieEvidence,
-    SideEvidence,
+    FaceMatch, MatchVerdict, MrzFinding, MrzRead, PassiveCue, PictureState, SelfieEvidence, SideEvidence,
 };
-use verification::picture::{self, RecognisedType, Resemblance};
+use verification::picture::{self, Resemblance};
 use verification::settings::{FraudSigns, Settings};
 use verification::submission::{FileField, Side, Submission};
 
@@ -29,6 +27,7 @@ use super::attempt_detail::{
 };
 use super::comparison;
 use super::cpu::Abandoned;
+use super::document_side::{self, ProcessedSide, SideWish};
 use super::reuse::{Fingerprint, Fingerprints};
 use crate::problem::Problem;
 use crate::upload::File;
@@ -134,15 +133,6 @@ struct EvidenceGatherer<'a> {
     fraud_signs: bool,
 }
 
-/// One processed picture.
-struct ProcessedSide {
-    side: SideEvidence,
-    reading: DocumentReading,
-    portrait: Option<Face>,
-    /// Of the upright picture, in pixels.
-    size: (u32, u32),
-}
-
 impl EvidenceGatherer<'_> {
     fn selfie(&mut self) -> Result<(Option<SelfieEvidence>, Option<Face>), Problem> {
         let Some(file) = self.file(FileField::Selfie)? else {
@@ -221,19 +211,10 @@ impl EvidenceGatherer<'_> {
             Some((selfie, portrait)) => self.compare_faces(selfie, portrait, settings),
             None => None,
         };
-        let sides = match readings.as_slice() {
-            [front, back] => comparison::sides(front, back),
-            _ => Default::default(),
-        };
+        let shown = [&front, &back].map(|side| side.as_ref().map(|looked| looked.side));
         let evidence = DocumentEvidence {
-            document_type,
-            mrz: mrz(&readings),
-            barcode: barcode(&readings),
-            visual: visual(&readings),
-            sides,
             portrait_match,
-            front: front.as_ref().map(|looked| looked.side),
-            back: back.as_ref().map(|looked| looked.side),
+            ..of_readings(document_type, &readings, shown)
         };
         Ok((
             evidence,
@@ -282,69 +263,40 @@ impl EvidenceGatherer<'_> {
         let Some(field) = FileField::of(document_type, side) else {
             return Ok(None);
         };
-        let hints = ReadHints {
-            document_type: Some(document_type),
-            side: if side == Side::Front {
-                ReadSide::Front
-            } else {
-                ReadSide::Back
+        let Some(file) = self.file(field)? else {
+            return Ok(None);
+        };
+        let wanted = SideWish {
+            document_type,
+            side,
+            faces: match side {
+                Side::Front => FaceWish::Embed,
+                Side::Back => FaceWish::Ignore,
             },
-            expect_mrz: document_type != DocumentType::Drivers,
-            expect_barcode: document_type == DocumentType::Drivers,
             fraud_signs: self.fraud_signs,
         };
-        let mut from_page = 0;
-        let mut first: Option<ProcessedSide> = None;
-        loop {
-            let Some(file) = self.file(field)? else {
-                return Ok(None);
-            };
-            let (engines, gone, began) = (&self.app.engines, self.gone.clone(), Instant::now());
-            let with_faces = side == Side::Front;
-            let picture =
-                match engines.document(&file, from_page, hints, with_faces, move || gone.is_set())? {
-                    Ok(picture) => picture,
-                    // The pages after the first one that is not blank cannot be decoded, so the first one counts.
-                    Err(_) if first.is_some() => return Ok(first),
-                    Err(error) => {
-                        self.record_undecoded(field, &error, began);
-                        let side = SideEvidence {
-                            state: PictureState::Corrupted,
-                            content: PictureContent::Declared,
-                            faces: 0,
-                        };
-                        return Ok(Some(ProcessedSide {
-                            side,
-                            reading: DocumentReading::default(),
-                            portrait: None,
-                            size: (0, 0),
-                        }));
-                    }
-                };
-            self.add_timings(&picture.timing_ms);
-            self.resemblance.is_document |= self.selfie == Some(picture.info.fingerprint);
-            let mut seen = PictureMeasures::decoded(&picture.info);
-            let next = picture
-                .info
-                .page
-                .map(|page| page + 1)
-                .filter(|next| picture.info.pages.is_some_and(|pages| *next < pages));
-            let info = picture.info.clone();
-            let looked = process_picture(picture, document_type, side, &mut seen);
-            // Of a PDF, reviewers see the page that is used: the first one, until a page shows a document.
-            if first.is_none() || looked.reading.kind != DocumentKind::None {
-                self.record_picture(field, seen);
-                self.record_fingerprint(field, &info, looked.portrait.as_ref());
+        let (app, gone, began) = (self.app, self.gone, Instant::now());
+        let picture = document_side::read(&app.engines, &file, wanted, gone, |page| {
+            self.add_timings(&page.timing_ms);
+            self.resemblance.is_document |= self.selfie == Some(page.info.fingerprint);
+        })?;
+        let picture = match picture {
+            Ok(picture) => picture,
+            Err(error) => {
+                self.record_undecoded(field, &error, began);
+                return Ok(Some(ProcessedSide::undecoded()));
             }
-            match next {
-                Some(next) if looked.reading.kind == DocumentKind::None => {
-                    from_page = next;
-                    first = first.or(Some(looked));
-                }
-                _ if looked.reading.kind == DocumentKind::None && first.is_some() => return Ok(first),
-                _ => return Ok(Some(looked)),
-            }
+        };
+        let mut seen = PictureMeasures::decoded(&picture.info);
+        let info = picture.info.clone();
+        seen.add_reading(&picture.reading, info.size());
+        if let Some(faces) = &picture.faces {
+            seen.add_faces(faces, info.size());
         }
+        let looked = ProcessedSide::of(picture, document_type, side);
+        self.record_picture(field, seen);
+        self.record_fingerprint(field, &info, looked.portrait.as_ref());
+        Ok(Some(looked))
     }
 
     fn record_picture(&mut self, field: FileField, picture: PictureMeasures) {
@@ -388,43 +340,24 @@ impl EvidenceGatherer<'_> {
     }
 }
 
-fn process_picture(
-    picture: DocumentPicture,
+/// The evidence of a document's readings, front before back, and of its two pictures. Its portrait is not compared.
+pub(super) fn of_readings(
     document_type: DocumentType,
-    side: Side,
-    seen: &mut PictureMeasures,
-) -> ProcessedSide {
-    let size = picture.info.size();
-    let reading = picture.reading;
-    seen.add_reading(&reading, size);
-    let is_empty = reading.text.is_empty() && reading.barcodes.is_empty() && reading.mrz.is_none();
-    let mut looked = ProcessedSide {
-        side: SideEvidence {
-            state: PictureState::Processed,
-            content: picture::picture_content(recognised(reading.kind), is_empty, document_type, side),
-            faces: 0,
+    readings: &[&DocumentReading],
+    [front, back]: [Option<SideEvidence>; 2],
+) -> DocumentEvidence {
+    DocumentEvidence {
+        document_type,
+        mrz: mrz(readings),
+        barcode: barcode(readings),
+        visual: visual(readings),
+        sides: match readings {
+            [front, back] => comparison::sides(front, back),
+            _ => Consistency::default(),
         },
-        reading,
-        portrait: None,
-        size,
-    };
-    if let Some(faces) = picture.faces {
-        seen.add_faces(&faces, size);
-        looked.side.faces = faces.significant().count();
-        // A portrait of poor quality is not compared, because at such sizes strangers look alike.
-        looked.portrait = faces.main().filter(|face| face.is_usable()).cloned();
-    }
-    looked
-}
-
-/// Converts the kind of a document to the rules' type.
-fn recognised(kind: DocumentKind) -> RecognisedType {
-    match kind {
-        DocumentKind::None => RecognisedType::Nothing,
-        DocumentKind::Unknown => RecognisedType::Unknown,
-        DocumentKind::Passport => RecognisedType::Passport,
-        DocumentKind::Visa => RecognisedType::Visa,
-        DocumentKind::Drivers | DocumentKind::IdCard | DocumentKind::ResidencyCard => RecognisedType::Card,
+        portrait_match: None,
+        front,
+        back,
     }
 }
 

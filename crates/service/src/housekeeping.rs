@@ -23,8 +23,8 @@ const ORPHANS_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Liveness challenges are stored so long after their last call.
 const CHALLENGES_KEPT_MS: i64 = 60 * 60 * 1_000;
-/// How many overdue sessions one transaction ends, so that no other writer waits long.
-const SESSIONS_AT_ONCE: i64 = 200;
+/// How many overdue sessions or readings one transaction ends, so that no other writer waits long.
+const AT_ONCE: i64 = 200;
 
 /// Cleans up for as long as the server runs.
 pub async fn run(app: Shared) {
@@ -161,9 +161,25 @@ async fn rows(app: &App) {
     }
 }
 
-/// Deletes expired rows and ends sessions that have run out of time. Returns the number of rows.
+/// Deletes the readings of sessions that have ended, and those that are too old. Returns how many.
+async fn sweep_readings(app: &App) -> Result<u64, store::Error> {
+    let mut swept = 0;
+    loop {
+        let deleted = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
+            store::document_readings::sweep(tx, AT_ONCE).await
+        })?;
+        if deleted == 0 {
+            return Ok(swept);
+        }
+        swept += deleted;
+    }
+}
+
+/// Deletes expired rows, ends sessions that have run out of time, and deletes the readings of sessions that have ended.
+/// Returns the number of rows.
 async fn sweep(app: &App) -> Result<u64, store::Error> {
-    let mut swept = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
+    let mut swept = sweep_readings(app).await?;
+    swept += store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
         let links_before = tx.now() - LINKS_KEPT_MS;
         let events_before = tx.now() - EVENTS_KEPT_MS;
         let challenges_before = tx.now() - CHALLENGES_KEPT_MS;
@@ -184,7 +200,7 @@ async fn sweep(app: &App) -> Result<u64, store::Error> {
     })?;
     loop {
         let ended = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
-            store::admissions::expire(tx, SESSIONS_AT_ONCE).await
+            store::admissions::expire(tx, AT_ONCE).await
         })?;
         if ended == 0 {
             return Ok(swept);

@@ -21,6 +21,8 @@ pub mod challenge;
 pub mod comparison;
 pub mod configurations;
 pub mod dispositions;
+pub mod document_readings;
+mod document_side;
 pub mod erasure;
 pub mod events;
 pub mod evidence;

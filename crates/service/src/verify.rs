@@ -33,6 +33,7 @@ use verification::suppression;
 use super::admissions::Admission;
 use super::attempt_detail::Detail;
 use super::attempt_detail::HeldFace;
+use super::document_readings::{self, SessionReadings};
 use super::evidence::{GatheredEvidence, gather_evidence};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
@@ -49,9 +50,9 @@ use crate::upload::File;
 pub async fn run(
     app: &Shared,
     caller: Caller,
-    texts: BTreeMap<String, String>,
-    submitted: BTreeMap<FileField, SubmittedFile>,
-    files: BTreeMap<String, File>,
+    mut texts: BTreeMap<String, String>,
+    mut submitted: BTreeMap<FileField, SubmittedFile>,
+    mut files: BTreeMap<String, File>,
     claim: Claim,
 ) -> Result<Answer, Problem> {
     let started = Instant::now();
@@ -63,10 +64,13 @@ pub async fn run(
         sandbox: caller.scope.sandbox,
         bearer_session: bearer_session.as_ref(),
     };
-    let mut submission = Submission::parse(&texts, submitted, &context)?;
+    let named = texts.remove(document_readings::FIELD);
+    let readings = SessionReadings::find(app, &caller, named.as_deref(), &mut submitted).await?;
+    let mut submission = readings.check(Submission::parse(&texts, submitted, &context))?;
     let against = load_target(app, &caller, &mut submission).await?;
     let submission = Arc::new(submission);
     requirements::check(&against.flow, &submission)?;
+    readings.load(app, caller.scope, &mut files).await?;
     let admission = match against.session_id {
         Some(id) => Some(
             Admission::of(app, caller.scope, id)
@@ -79,6 +83,7 @@ pub async fn run(
     let settings = merchants::settings(&caller.merchant)?.for_flow(&against.flow.settings.screening_lists);
     let (mut gathered, screened, files) =
         gather_and_screen(app, &submission, &against.flow, settings.clone(), files).await?;
+    let taken_from_document = readings.mark_taken(&submission, &mut gathered.evidence);
     if let Some(session_id) = against.session_id.filter(|_| submission.via_bearer) {
         let wanted = submission.document_configuration(&against.flow).biometric();
         let proof = challenge::proof(app, caller.scope, session_id).await?;
@@ -93,6 +98,7 @@ pub async fn run(
         gathered,
         screened,
         texts,
+        taken_from_document,
         today,
         settings,
         started,
@@ -204,6 +210,7 @@ struct Recording {
     gathered: GatheredEvidence,
     screened: ScreenedNames,
     texts: BTreeMap<String, String>,
+    taken_from_document: Vec<&'static str>,
     today: Date,
     settings: MerchantSettings,
     started: Instant,
@@ -315,6 +322,7 @@ async fn record_in_one_transaction(
         gathered,
         screened,
         texts,
+        taken_from_document,
         today,
         settings,
         started,
@@ -425,6 +433,10 @@ async fn record_in_one_transaction(
             similar,
             undecided,
             reuses,
+            taken_from_document: taken_from_document
+                .iter()
+                .map(|field| (*field).to_owned())
+                .collect(),
         };
         let names = detail.names_record()?;
         let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;

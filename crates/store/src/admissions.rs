@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::sessions::{self, Session, SessionStatus};
 use crate::sql::{execute, fetch};
-use crate::{Error, Scope, Tx};
+use crate::{Error, Scope, Tx, document_readings};
 
 /// How long a node's lease on an admitted attempt lasts (ms).
 pub const LEASE_MS: i64 = 30_000;
@@ -125,6 +125,9 @@ async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool,
     );
     let status = timed_out(attempts).as_str();
     let changed = execute!(tx, scope, SQL, id, attempts, status, now)?;
+    if changed == 1 {
+        document_readings::delete_of_session(tx, scope, id).await?;
+    }
     Ok(changed == 1)
 }
 

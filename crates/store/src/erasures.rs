@@ -139,6 +139,21 @@ pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) ->
             &named
         )?;
     }
+    // A session that is being erased takes no further reading.
+    execute!(
+        tx,
+        scope,
+        "update sessions set readings = readings where merchant_id = $1 and sandbox = $2 and id in
+                   (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)",
+        facemap_id,
+    )?;
+    const READ_IN_ATTEMPTS: &str = "select r.id, s.user_ref from document_readings r join sessions s
+                   on s.merchant_id = r.merchant_id and s.sandbox = r.sandbox and s.id = r.session_id
+               where r.merchant_id = $1 and r.sandbox = $2 and r.session_id in
+                   (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)";
+    for (id, user_ref) in fetch!(all, tx, scope, (Uuid, Vec<u8>), READ_IN_ATTEMPTS, facemap_id)? {
+        request_object_removal(tx, scope, id, Some((facemap_id, &user_ref))).await?;
+    }
     execute!(
         tx,
         scope,
@@ -149,6 +164,19 @@ pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) ->
     for label in applicants::labels_of(tx, scope, facemap_id).await? {
         if label.is_shared {
             continue;
+        }
+        execute!(
+            tx,
+            scope,
+            "update sessions set readings = readings where merchant_id = $1 and sandbox = $2 and user_ref = $3",
+            &label.external_ref,
+        )?;
+        const READ_UNDER_LABEL: &str = "select r.id from document_readings r join sessions s
+                       on s.merchant_id = r.merchant_id and s.sandbox = r.sandbox and s.id = r.session_id
+                   where r.merchant_id = $1 and r.sandbox = $2 and s.user_ref = $3";
+        for (id,) in fetch!(all, tx, scope, (Uuid,), READ_UNDER_LABEL, &label.external_ref)? {
+            let erased = Some((facemap_id, label.external_ref.as_slice()));
+            request_object_removal(tx, scope, id, erased).await?;
         }
         for sql in [
             checked!(

@@ -61,6 +61,7 @@ mod counters;
 pub mod credentials;
 mod db;
 pub mod dispositions;
+pub mod document_readings;
 pub mod durability;
 pub mod earlier_rows;
 pub mod erasure_journal;

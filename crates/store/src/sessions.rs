@@ -13,7 +13,7 @@ use crate::labels::external_ref;
 use crate::merchants::{self, Merchant};
 use crate::sql::{execute, fetch};
 use crate::text_enum::{Word, text_enum};
-use crate::{Conn, Error, Scope, Tx};
+use crate::{Conn, Error, Scope, Tx, document_readings};
 
 /// The content of a link: its applicant, Group and Flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -457,7 +457,7 @@ pub async fn by_access_token(
 }
 
 /// Sets the status and stage of a pending session; returns whether it was pending. A terminal status also
-/// sets the time.
+/// sets the time, and deletes the readings of documents before the submission.
 pub async fn advance(
     tx: &mut Tx,
     scope: Scope,
@@ -478,6 +478,9 @@ pub async fn advance(
         log_id,
         completed_at
     )?;
+    if changed == 1 && status != SessionStatus::Pending {
+        document_readings::delete_of_session(tx, scope, id).await?;
+    }
     Ok(changed == 1)
 }
 

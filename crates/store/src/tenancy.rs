@@ -34,6 +34,7 @@ tables! {
     b"decisions"
     b"deleted_flow_lists"
     b"deleted_four_eyes_flows"
+    b"document_readings"
     b"erasures"
     b"facemap_aliases"
     b"faces"

@@ -284,6 +284,11 @@ impl Flow {
         self.override_for(alpha3).is_some_and(|o| o.restricted)
     }
 
+    /// Whether applicants photograph a document before they confirm their details.
+    pub fn is_document_first(&self) -> bool {
+        !self.settings.details_first && !self.defaults.document_types.is_empty()
+    }
+
     /// Which attempts are sent to review.
     pub fn review_policy(&self) -> ReviewPolicy {
         self.settings.review_policy

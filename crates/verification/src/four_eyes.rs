@@ -289,6 +289,7 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
         retention_days,
         webhook_secret: _,
         hide_sanctions_detail: _,
+        details_first,
         four_eyes,
         fraud_signs,
         ongoing_screening,
@@ -316,6 +317,13 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
     );
     let sooner = new.is_some_and(|new| old.is_none_or(|old| new < old));
     found.note(sooner, name("retentionDays"), or_none(old), or_none(new));
+    // What a document says about a person cannot differ from what the person took from it.
+    found.note(
+        from.details_first && !details_first,
+        name("detailsFirst"),
+        from.details_first,
+        details_first,
+    );
     found.note(
         from.four_eyes && !four_eyes,
         name("fourEyes"),

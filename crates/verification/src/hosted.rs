@@ -155,7 +155,7 @@ pub const PAGE_STEPS: [&str; 13] = [
 /// What can happen at a step.
 pub const EVENT_KINDS: [&str; 6] = ["reached", "completed", "retried", "dropped", "failed", "denied"];
 /// The details of an event in addition to the failure codes: causes in camera, picture, outcome and network.
-pub const EVENT_DETAILS: [&str; 48] = [
+pub const EVENT_DETAILS: [&str; 50] = [
     // The camera
     "permission_denied",
     "no_camera",
@@ -179,6 +179,8 @@ pub const EVENT_DETAILS: [&str; 48] = [
     "too_blurry",
     "cut_off",
     "wrong_side",
+    "screen",
+    "photocopy",
     "no_face",
     "several_faces",
     "face_too_small",

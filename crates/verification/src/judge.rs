@@ -7,6 +7,7 @@
 
 mod documents;
 mod names;
+pub mod reading;
 mod respond;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -48,6 +48,8 @@ pub struct Settings {
     pub webhook_secret: Option<String>,
     /// The hosted page receives no details of a sanctions hit.
     pub hide_sanctions_detail: bool,
+    /// Applicants type their details before they photograph a document, instead of confirming what it says.
+    pub details_first: bool,
     /// A reviewer's decision takes effect only when a second person confirms it.
     pub four_eyes: bool,
     /// What becomes of signs of fraud on documents.
@@ -71,6 +73,7 @@ impl Default for Settings {
             retention_days: None,
             webhook_secret: None,
             hide_sanctions_detail: false,
+            details_first: false,
             four_eyes: false,
             fraud_signs: FraudSigns::default(),
             ongoing_screening: true,
@@ -81,7 +84,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`),
-    /// `attemptsPerLink`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `fourEyes`, `fraudSigns`
+    /// `attemptsPerLink`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `detailsFirst`, `fourEyes`, `fraudSigns`
     /// (`off`, `show`, `review`), `ongoingScreening`, `screeningLists`. Null and absent mean the same. Unknown
     /// members are ignored.
     ///
@@ -136,6 +139,8 @@ impl Settings {
                 Value::as_bool,
             )
             .unwrap_or_default(),
+            details_first: read(&mut body, "detailsFirst", "must be true or false", Value::as_bool)
+                .unwrap_or_default(),
             four_eyes: read(&mut body, "fourEyes", "must be true or false", Value::as_bool)
                 .unwrap_or_default(),
             fraud_signs: read(

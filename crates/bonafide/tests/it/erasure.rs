@@ -14,11 +14,11 @@ use std::pin::Pin;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use reqwest::Method;
-use reqwest::multipart::Form;
+use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
 use crate::api_log::CALLS;
-use crate::harness::{Backend, Key, Server, answer, on_both, wait_until};
+use crate::harness::{Backend, Key, Server, answer, on_both, wait_until, workspace};
 use crate::interruptions::attempt_folders;
 use crate::portal::Browser;
 use crate::verify::specimen;
@@ -217,6 +217,8 @@ impl Person<'_> {
         // A session without an attempt, and an unused link.
         self.session("any-document").await;
         self.link("any-document").await;
+        self.have_a_picture_read(&self.session("any-document").await)
+            .await;
         // A session with a liveness challenge.
         let session = self.session("liveness").await;
         let challenge = format!("{}/v2/sdk/session/challenge", self.server.base);
@@ -253,6 +255,32 @@ impl Person<'_> {
         // applicant.
         wait_until(async || self.server.count(CALLS).await >= 8, "the API log").await;
         facemap
+    }
+
+    /// A picture of the document is read and never submitted.
+    async fn have_a_picture_read(&self, session: &Value) {
+        let request = |path: &str| {
+            let url = format!("{}/v2/sdk/session/{path}", self.server.base);
+            let token = session["access_token"].as_str().unwrap();
+            self.server.http.post(url).bearer_auth(token)
+        };
+        let consent = json!({"version": "2026-11", "language": "en", "accepted": true});
+        assert_eq!(
+            request("consent").json(&consent).send().await.unwrap().status(),
+            200
+        );
+        let card = specimen("pass-id-card-td1");
+        let file = workspace()
+            .join("specimens")
+            .join(card.0["files"]["idCardBack"].as_str().unwrap());
+        let picture = Part::bytes(std::fs::read(file).unwrap()).file_name("x.jpg");
+        let form = Form::new().part("idCardBack", picture);
+        let (status, body) = answer(request("reading").multipart(form).send().await.unwrap()).await;
+        assert_eq!(
+            (status, &body["fields"]["lastName"]["value"]),
+            (200, &json!("QUILLFEATHER")),
+            "{body}"
+        );
     }
 
     /// A list names the approved person in another spelling, which opens an alert.
@@ -354,6 +382,8 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         ("picture_fingerprints", "fingerprint_sealed"),
         ("picture_refs", "ref"),
         ("challenges", "state_sealed"),
+        ("document_readings", "wrapped_key"),
+        ("document_readings", "content_sealed"),
     ] {
         let mut values = server
             .bytes(&format!(
@@ -376,7 +406,7 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         );
     }
     let folders: Vec<PathBuf> = attempt_folders(&server).into_keys().collect();
-    assert_eq!(folders.len(), 2);
+    assert_eq!(folders.len(), 3, "two attempts, and a picture that was read");
     for folder in &folders {
         for file in std::fs::read_dir(folder).unwrap() {
             let path = file.unwrap().path();

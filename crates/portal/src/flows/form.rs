@@ -26,8 +26,9 @@ pub const PERSON: [&str; 6] = ["middleName", "dob", "nationality", "phone", "ema
 pub const ADDRESS: [&str; 6] = ["street", "street2", "city", "state", "postcode", "country"];
 
 /// Settings that not every editor of Flows may change, and the action that permits each.
-const RESERVED: [(&str, Action); 8] = [
+const RESERVED: [(&str, Action); 9] = [
     ("reviewPolicy", Action::ManageRules),
+    ("detailsFirst", Action::ManageRules),
     ("fourEyes", Action::ManageRules),
     ("fraudSigns", Action::ManageRules),
     ("ongoingScreening", Action::ManageRules),
@@ -168,7 +169,7 @@ fn settings(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> O
     if !lists.is_empty() || settings.contains_key("screeningLists") {
         settings.insert("screeningLists".into(), lists.into());
     }
-    for key in ["hideSanctionsDetail", "fourEyes"] {
+    for key in ["hideSanctionsDetail", "detailsFirst", "fourEyes"] {
         set_switch(&mut settings, key, sent.is_on(key));
     }
     for (key, action) in RESERVED {

@@ -102,6 +102,7 @@ struct ApplicantPage {
     pictures: Vec<Picture>,
     checks: Vec<Check>,
     tables: Vec<Table>,
+    taken: String,
     hits: Vec<Hit>,
     suppressed: Vec<Hit>,
     suppress_reasons: [&'static str; 5],
@@ -243,6 +244,12 @@ pub async fn render_refusal(
     Ok(response)
 }
 
+/// The fields whose value is that of the document's earlier reading, as the page names them. Empty if there are none.
+fn taken_fields(page: &Page, fields: &[String]) -> String {
+    let names = fields.iter().map(|field| page.word("review.field", field));
+    names.collect::<Vec<_>>().join(", ")
+}
+
 async fn render(
     app: &Shared,
     page: Page,
@@ -298,6 +305,7 @@ async fn render(
         pictures: pictures(&view),
         checks: checks::checks(&page, &view),
         tables: tables.filter(|table| !table.rows.is_empty()).collect(),
+        taken: taken_fields(&page, &view.detail.taken_from_document),
         hits: hits::hits(&page, &view.screening.results, &known, set_aside, versions)
             .into_iter()
             .map(|hit| hit.concluded(&view))

@@ -48,7 +48,7 @@ const RENEWED: [&str; 23] = [
 ];
 
 /// The other sealed columns.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 24] = [
     // The key of an attempt seals them, and stays.
     "alerts.hit_sealed",
     "alerts.reason_sealed",
@@ -65,6 +65,8 @@ const OTHERS: [&str; 22] = [
     // They expire within weeks.
     "api_log.exchange_sealed",
     "challenges.state_sealed",
+    "document_readings.content_sealed",
+    "document_readings.wrapped_key",
     "idempotency_keys.answer_sealed",
     "invitations.email_sealed",
     "portal_sessions.device_sealed",

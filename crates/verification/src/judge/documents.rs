@@ -8,15 +8,20 @@ use crate::codes::Code;
 use crate::dates;
 use crate::evidence::{
     BarcodeFinding, Consistency, DocumentData, DocumentEvidence, MrzFinding, MrzRead, PictureContent,
-    PictureState, Source,
+    PictureState, SideEvidence, Source,
 };
 
 /// Finds the codes of a document's pictures.
 pub(super) fn examine_pictures(document: &DocumentEvidence, find: &mut impl FnMut(Code, Source)) {
-    let Some(front) = document.front else {
+    if document.front.is_none() {
         return find(Code::DocumentFileMissing, Source::Ocr);
-    };
-    for side in [Some(front), document.back].into_iter().flatten() {
+    }
+    examine_sides(document, find);
+}
+
+/// Finds the codes of the pictures that are there.
+pub(super) fn examine_sides(document: &DocumentEvidence, find: &mut impl FnMut(Code, Source)) {
+    for side in [document.front, document.back].into_iter().flatten() {
         match side.state {
             PictureState::Corrupted => find(Code::DocumentCorrupted, Source::Ocr),
             PictureState::Unprocessable => find(Code::DocumentUnprocessable, Source::Ocr),
@@ -26,7 +31,8 @@ pub(super) fn examine_pictures(document: &DocumentEvidence, find: &mut impl FnMu
             PictureState::Processed => {}
         }
     }
-    if front.state == PictureState::Processed && front.faces == 0 {
+    let has_no_face = |front: SideEvidence| front.state == PictureState::Processed && front.faces == 0;
+    if document.front.is_some_and(has_no_face) {
         find(Code::NoFaceInDocument, Source::Ocr);
     }
 }

@@ -16,6 +16,7 @@ use crate::submission::tests::{TODAY, live, sandbox, submit};
 use crate::submission::{SessionBinding, SubmissionContext};
 
 mod holds;
+mod readings;
 mod rules;
 
 /// A Flow that enables every check: OCR match and ages 18 to 60.

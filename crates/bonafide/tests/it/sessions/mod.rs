@@ -8,13 +8,14 @@ use reqwest::multipart::Form;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use crate::harness::{Backend, Key, Server, answer, on_both, workspace};
+use crate::harness::{Backend, Key, Server, answer, on_both, wait_until, workspace};
 
 mod admissions;
 mod attempts;
 mod challenge;
 mod links;
 mod page;
+mod readings;
 
 const LINK: &str = "/v2/sdk/session/web-sdk-link";
 const EXCHANGE: &str = "/v2/sdk/session/exchange";

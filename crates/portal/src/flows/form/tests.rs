@@ -48,7 +48,7 @@ fn unchanged(body: &Object) -> FormFields {
     for name in form.screening_lists() {
         put("screeningLists", &name);
     }
-    for key in ["hideSanctionsDetail", "fourEyes"] {
+    for key in ["hideSanctionsDetail", "detailsFirst", "fourEyes"] {
         if form.setting_is_on(key) {
             put(key, "on");
         }
