@@ -41,17 +41,10 @@ for (const variant of /** @type {const} */ ([
     }
 
     const main = await arrive(everything, "pass-id-card-td1");
-    for (const state of ["open", "consent", "details"]) {
+    for (const state of ["open", "consent", "document"]) {
       await main.me.to(state);
       await look(main.page, state);
     }
-    await main.page.locator("#f-firstName").fill("Ноэми");
-    await main.page.locator("#f-email").fill("nobody");
-    await main.me.goOn();
-    await main.page.locator(".field-lastName.wrong").waitFor();
-    await look(main.page, "details-wrong");
-    await main.me.to("document");
-    await look(main.page, "document");
     await main.page.locator("#f-documentCountry").fill("u");
     await look(main.page, "document-search");
     await main.me.to("front");
@@ -64,6 +57,15 @@ for (const variant of /** @type {const} */ ([
     await look(main.page, "front-review");
     await main.me.to("back");
     await look(main.page, "back");
+    await main.me.to("details");
+    await look(main.page, "details");
+    await main.page.locator("#f-firstName").fill("Ноэми");
+    await main.page.locator("#f-lastName").fill("Other");
+    await main.page.locator("#f-email").fill("nobody");
+    await main.me.goOn();
+    await main.page.locator(".field-firstName.wrong").waitFor();
+    await main.page.locator(".field-lastName.differs").waitFor();
+    await look(main.page, "details-wrong");
     await main.me.to("selfie");
     await look(main.page, "selfie");
     let send = () => {};
@@ -78,6 +80,15 @@ for (const variant of /** @type {const} */ ([
     await main.me.toOutcome();
     await look(main.page, "outcome-approved");
     await main.watched.close(server);
+
+    const typed = await arrive({ ...documentsFlow({ dob: true }), settings: { detailsFirst: true } }, "2404-other-document-type");
+    await typed.me.to("details");
+    await look(typed.page, "details-first");
+    await typed.me.to("front");
+    await typed.me.chooseFile("front");
+    await typed.page.getByText(t("code.2404.title", {}, language)).waitFor();
+    await look(typed.page, "front-other-document");
+    await typed.watched.close(server);
 
     const failed = await arrive({ ...documentsFlow(), settings: { attemptsPerLink: 2 } }, "2509-passport-expired");
     await failed.me.toOutcome();
@@ -156,7 +167,7 @@ for (const variant of /** @type {const} */ ([
     await walking.to("number");
     await look(mobile.page, "number");
     await sitting.at("device-follow");
-    await walking.to("details");
+    await walking.to("document");
     await look(desk.page, "device-follow");
     await walking.to("front");
     await look(mobile.page, "front-no-camera");

@@ -43,7 +43,7 @@ test("a card with two sides, chosen among four documents, on a desktop", async (
   const flow = documentsFlow({ dob: true, nationality: true, country: true, street: true, city: true, postcode: true, phone: true, email: true },
     ["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"]);
   const { watched, page, me } = await arrive(flow, "pass-id-card-td1", { visitor: { viewport: desktop, screen: desktop, hasTouch: false } });
-  assert.equal(await me.to("device", "details"), "device");
+  assert.equal(await me.to("device", "document"), "device");
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
   assert.equal((await server.poll(await sessionOf(page))).status, "success");
   await watched.close(server);

@@ -16,7 +16,7 @@ async function showCode() {
   const answer = answerTo(watched.page, "/session/handoff");
   await watched.open(await server.link(await server.flow(documentsFlow())));
   const me = person(watched.page, await specimen("pass-passport"));
-  assert.equal(await me.to("device", "details"), "device");
+  assert.equal(await me.to("device", "document"), "device");
   const { url, number } = await (await answer).json();
   return { watched, me, url: /** @type {string} */ (url), number: /** @type {string} */ (number) };
 }
@@ -31,7 +31,7 @@ test("the phone goes on, the desktop mirrors it and shows the outcome", async ()
   const phone = await newVisitor(browser);
   await phone.open(url);
   const mine = person(phone.page, await specimen("pass-passport"));
-  assert.equal(await mine.to("number", "details"), "number");
+  assert.equal(await mine.to("number", "document"), "number");
   assert.equal(await phone.page.locator("main output.number").innerText(), number);
   await me.at("device-follow");
   await mine.to("selfie");
@@ -59,7 +59,7 @@ test("another number stops that phone, and the code works once", async () => {
   // The desktop can show a new code or continue itself.
   await me.at("device");
   await me.button("device.here").click();
-  await me.at("details");
+  await me.at("document");
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
   await watched.close(server);
 });

@@ -78,9 +78,16 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
   async function acceptPicture() {
     for (const key of ["review.use", "review.send", "review.anyway", "review.redo", "review.other"]) {
       // The last two are for poor pictures, which are rejected twice and can then be used.
-      if (await button(key).count()) return button(key).click();
+      if (!(await button(key).count())) continue;
+      const before = await screen();
+      // A good picture of the camera leads on by itself, as soon as it was read.
+      return button(key)
+        .click({ timeout: 5_000 })
+        .catch(async (error) => {
+          if ((await screen()) === before) throw error;
+        });
     }
-    throw new Error("nothing leads on from the review");
+    if (await isReview()) throw new Error("nothing leads on from the review");
   }
 
   /** Takes a picture with the camera; a good one releases the shutter automatically. */

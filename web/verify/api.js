@@ -7,7 +7,7 @@ import { boot } from "./boot.js";
  * @typedef {{status: "approved" | "pending" | "failed", codes: number[], at: string}} Outcome
  * @typedef {{session_id: string, status: string, stage: string, attempts: number, maxAttempts: number, expiresAt: string | number,
  *   is_sandbox: boolean, userId: string, groupId: string, flowId: string, defaultFields: Record<string, boolean>,
- *   defaultDocumentTypes: string[], biometricType: string, documentUploadType: string,
+ *   defaultDocumentTypes: string[], biometricType: string, documentUploadType: string, detailsFirst: boolean,
  *   merchant: import("./boot.js").Merchant, consent: {version: string, accepted: boolean} | null,
  *   outcome: Outcome | null, handoff: {state: "waiting" | "claimed", step: string | null} | null, receivedAt?: number}} Current
  * @typedef {{access_token: string, session_id: string, expires_in: number, number?: string}} Exchange
@@ -15,6 +15,9 @@ import { boot } from "./boot.js";
 
 /** Maximum time of a request of the challenge. A connection that broke silently ends then, and the request is repeated. */
 const CHALLENGE_MS = 10_000;
+
+/** Maximum time of a reading, including its upload. The person can go on without it. */
+const READING_MS = 45_000;
 
 /** An unsuccessful response. Status 0 means that there was no response. */
 export class ApiError extends Error {
@@ -34,8 +37,8 @@ export const useToken = (token) => void (accessToken = token);
 /**
  * @param {string} method
  * @param {string} path
- * @param {{body?: unknown, anonymous?: boolean, keepalive?: boolean, timeout?: number}} [options] `body`: bytes are sent as
- *   they are, everything else as JSON
+ * @param {{body?: unknown, anonymous?: boolean, keepalive?: boolean, timeout?: number}} [options] `body`: bytes and forms are
+ *   sent as they are, everything else as JSON
  * @returns {Promise<any>}
  */
 async function call(method, path, { body, anonymous, keepalive, timeout } = {}) {
@@ -43,7 +46,9 @@ async function call(method, path, { body, anonymous, keepalive, timeout } = {}) 
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
   const isBytes = body instanceof Uint8Array;
-  if (body !== undefined) headers["Content-Type"] = isBytes ? "application/octet-stream" : "application/json";
+  const isForm = body instanceof FormData;
+  // The browser itself states a form's type, with its boundary.
+  if (body !== undefined && !isForm) headers["Content-Type"] = isBytes ? "application/octet-stream" : "application/json";
   if (!anonymous) headers["Authorization"] = `Bearer ${accessToken}`;
   const ended = new AbortController();
   const timer = timeout ? setTimeout(() => ended.abort(), timeout) : undefined;
@@ -56,7 +61,7 @@ async function call(method, path, { body, anonymous, keepalive, timeout } = {}) 
       cache: "no-store",
       credentials: "omit",
       signal: ended.signal,
-      ...(body === undefined ? {} : { body: isBytes ? /** @type {Uint8Array<ArrayBuffer>} */ (body) : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isForm ? body : isBytes ? /** @type {Uint8Array<ArrayBuffer>} */ (body) : JSON.stringify(body) }),
     });
   } catch {
     throw new ApiError(0, null);
@@ -118,6 +123,11 @@ export const challenge = (route, restart, camera) => call("POST", `${SESSION}/ch
  * @returns {Promise<import("./capture/challenge.js").Answer>}
  */
 export const challengeFrames = (bytes) => call("POST", `${SESSION}/challenge/frames`, { body: bytes, timeout: CHALLENGE_MS });
+/**
+ * Has a picture of a document read before the submission.
+ * @param {FormData} form @returns {Promise<import("./flow.js").Reading>}
+ */
+export const reading = (form) => call("POST", `${SESSION}/reading`, { body: form, timeout: READING_MS });
 /** @param {unknown[]} events @param {boolean} keepalive */
 export const events = (events, keepalive) => call("POST", `${SESSION}/events`, { body: { events }, keepalive });
 

@@ -4,7 +4,11 @@
 /** @typedef {import("./api.js").Country} Country */
 /** @typedef {import("./api.js").Current} Current */
 /** @typedef {"front" | "back" | "selfie"} Side */
-/** `ofPerson`: a person reviews it, because every try of the challenge failed. @typedef {{blob: Blob, name: string, problems: string[], accepted: boolean, source: "camera" | "file", ofPerson?: boolean}} Picture */
+/** `ofPerson`: a person reviews it, because every try of the challenge failed. @typedef {{blob: Blob, name: string, problems: string[], accepted: boolean, source: "camera" | "file", ofPerson?: boolean, reading?: Reading | null}} Picture */
+
+/** What the server read in a picture of a document (POST /v2/sdk/session/reading), and when (ms). Without `readingId`, the server no longer has the picture.
+ * @typedef {{readingId: string, codes: number[], hints: string[], country: string | null, documentNumber: string | null,
+ *   fields: Record<string, {value: string, printed?: string}>, at: number}} Reading */
 
 /**
  * The applicant's input until now, which survives a reload.
@@ -12,6 +16,8 @@
  * @property {boolean} consented
  * @property {"" | "here"} device
  * @property {Record<string, string>} details typed values by field of the contract; dob as MM/DD/YYYY
+ * @property {Record<string, {value: string, printed?: string}>} proposed what the document says, by field
+ * @property {string} documentNumber as read
  * @property {boolean} detailsDone
  * @property {Record<string, string>} refused fields that the server refused → key of the message
  * @property {string} country of the document, alpha-3
@@ -32,6 +38,8 @@ export const newWork = () => ({
   consented: false,
   device: "",
   details: {},
+  proposed: {},
+  documentNumber: "",
   detailsDone: false,
   refused: {},
   country: "",
@@ -105,6 +113,41 @@ export function onlyChoice(facts, work) {
   return choices[0] ?? null;
 }
 
+/** Whether the document is photographed before its details are confirmed. @param {Facts} facts */
+export const documentFirst = (facts) => !facts.current.detailsFirst;
+
+/** The readings of the document's pictures, the latest last. @param {Work} work @returns {Reading[]} */
+function readings(work) {
+  const all = [work.pictures.front?.reading, work.pictures.back?.reading];
+  return all.flatMap((reading) => reading ?? []).sort((one, other) => one.at - other.at);
+}
+
+/**
+ * Takes what the pictures say into the entries that are asked for, in place of what earlier pictures said. Entries that
+ * the person typed or corrected stay.
+ * @param {Facts} facts @param {Work} work
+ */
+export function adopt(facts, work) {
+  for (const [field, read] of Object.entries(work.proposed)) if (work.details[field] === read.value) delete work.details[field];
+  work.proposed = {};
+  work.documentNumber = "";
+  /** @type {Reading["fields"]} */
+  const said = {};
+  for (const { fields, documentNumber } of readings(work)) {
+    Object.assign(said, fields);
+    work.documentNumber = documentNumber ?? work.documentNumber;
+  }
+  // A nationality may ask for further fields.
+  for (let pass = 0; pass < 2; pass += 1) {
+    for (const field of fieldsFor(facts, work)) {
+      const read = said[field];
+      if (!read || work.proposed[field]) continue;
+      work.proposed[field] = read;
+      work.details[field] ||= read.value;
+    }
+  }
+}
+
 /** @param {Facts} facts @param {Work} work */
 export const chosenType = (facts, work) => findCountry(facts, work.country)?.types.find(({ type }) => type === work.type);
 
@@ -117,13 +160,16 @@ export function steps(facts, work) {
   const document = asksDocument(facts, work);
   if (document && facts.desktop && !facts.claimed) list.push({ id: "device", done: work.device === "here" });
   const missing = fieldsFor(facts, work).some((field) => !work.details[field] || work.refused[field]);
-  list.push({ id: "details", done: work.detailsDone && !missing });
-  if (document) {
-    if (!onlyChoice(facts, work)) list.push({ id: "document", done: work.documentDone });
-    list.push({ id: "front", done: Boolean(work.pictures.front?.accepted) });
-    if (chosenType(facts, work)?.needsBack) list.push({ id: "back", done: Boolean(work.pictures.back?.accepted) || work.noBack });
-    list.push({ id: "selfie", done: Boolean(work.pictures.selfie?.accepted) });
-  }
+  const details = { id: "details", done: work.detailsDone && !missing };
+  if (!document) return [...list, details];
+  if (!documentFirst(facts)) list.push(details);
+  // What a person says of residence and nationality may leave only another document.
+  const isPossible = typesFor(facts, work, work.country).some(({ type, supported }) => supported && type === work.type);
+  if (!onlyChoice(facts, work)) list.push({ id: "document", done: work.documentDone && isPossible });
+  list.push({ id: "front", done: Boolean(work.pictures.front?.accepted) });
+  if (chosenType(facts, work)?.needsBack) list.push({ id: "back", done: Boolean(work.pictures.back?.accepted) || work.noBack });
+  if (documentFirst(facts)) list.push(details);
+  list.push({ id: "selfie", done: Boolean(work.pictures.selfie?.accepted) });
   return list;
 }
 
@@ -183,8 +229,17 @@ export function remedy(codes) {
   return { codes: hopeless.length ? hopeless : shown, redo: hopeless.length ? [] : order.filter((step) => redo.includes(step)) };
 }
 
-/** Clears the input of the steps to repeat, and only that. @param {Work} work @param {string[]} redo */
-export function reopen(work, redo) {
+/** Discards a picture and what it said. Another one may say something else, which is confirmed again. @param {Facts} facts @param {Work} work @param {Side} side */
+export function drop(facts, work, side) {
+  const hasSaid = Object.keys(work.pictures[side]?.reading?.fields ?? {}).length > 0;
+  delete work.pictures[side];
+  if (!hasSaid) return;
+  work.detailsDone = false;
+  adopt(facts, work);
+}
+
+/** Clears the input of the steps to repeat, and only that. @param {Facts} facts @param {Work} work @param {string[]} redo */
+export function reopen(facts, work, redo) {
   work.key = "";
   work.ready = false;
   for (const step of redo) {
@@ -192,7 +247,7 @@ export function reopen(work, redo) {
     else if (step === "document") work.documentDone = false;
     else {
       const side = /** @type {Side} */ (step);
-      delete work.pictures[side];
+      drop(facts, work, side);
       delete work.doubts[side];
     }
   }

@@ -6,6 +6,7 @@ import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { countryName, t } from "../i18n.js";
 import { redraw } from "../router.js";
+import { zoomable } from "./picture.js";
 import { fault, latin, normal, tidy, usDate, westernDigits } from "../validate.js";
 
 const LATIN = ["firstName", "middleName", "lastName", "street", "street2", "city", "state"];
@@ -101,11 +102,25 @@ export function render() {
   const go = h("button", { class: "primary", type: "submit" }, t(flow.isLast(facts, work, "details") && isData ? "details.send" : "page.continue"));
   form.append(summary, actions(go));
   track("details", "reached");
+  const urls = shots(work);
+  const isRead = wanted.some((name) => work.proposed[name]);
   const intro =
     openedAgain(facts, work) ? t("details.check")
+    : isRead ? t("details.read")
     : work.country && work.documentDone ? t("details.more", { merchant: app.merchant(), country: nameOf(facts, work.country) })
     : t("details.lead");
-  return { body: [heading(t("details.title")), lead(intro), form] };
+  const document = isRead ? urls.map(({ url, side }) => zoomable(url, t(`review.alt.${side}`))) : [];
+  const number = isRead && work.documentNumber ? h("p", { class: "fine" }, t("details.number", { number: work.documentNumber })) : null;
+  return { body: [heading(t("details.title")), lead(intro), ...document, number, form], cleanup: () => urls.forEach(({ url }) => URL.revokeObjectURL(url)) };
+}
+
+/** The document's pictures that something was read in, to compare. @param {flow.Work} work */
+function shots(work) {
+  return /** @type {const} */ (["front", "back"]).flatMap((side) => {
+    const picture = work.pictures[side];
+    const isShown = picture && picture.blob.type !== "application/pdf" && Object.keys(picture.reading?.fields ?? {}).length;
+    return isShown ? [{ side, url: URL.createObjectURL(picture.blob) }] : [];
+  });
 }
 
 /** @param {flow.Facts} facts @param {flow.Work} work */
@@ -135,7 +150,7 @@ function row(name, build, hint) {
   const error = h("p", { class: "error", id: `${id}-error`, hidden: true });
   const describedby = `${hint ? `${id}-hint ` : ""}${id}-error`;
   const { control, input } = build(describedby);
-  const after = h("div", { class: "after" });
+  const after = h("div", { class: "after", role: "status" });
   const element = h(
     "div",
     { class: `field field-${name}` },
@@ -161,7 +176,8 @@ function row(name, build, hint) {
 
 /** @param {string} name @param {string} value @param {(value: string) => void} changed @returns {Field} */
 function textField(name, value, changed) {
-  const hint = name === "firstName" ? t("details.latin") : name === "phone" ? t("field.phone.hint") : undefined;
+  const printed = app.currentWork().proposed[name]?.printed;
+  const hint = printed ? t("details.printed", { text: printed }) : name === "firstName" ? t("details.latin") : name === "phone" ? t("field.phone.hint") : undefined;
   const input = h("input", { id: `f-${name}`, name, type: "text", maxlength: 255, spellcheck: "false", required: true, value, ...HELP[name] });
   const made = row(name, (describedby) => (input.setAttribute("aria-describedby", describedby), { control: input, input }), hint);
   let complained = "";
@@ -170,14 +186,19 @@ function textField(name, value, changed) {
     made.complain(key);
     suggest();
   };
-  let suggested = "";
-  /** Offers the Latin spelling of the typed text. */
+  const proposed = app.currentWork().proposed[name];
+  let suggested = " false";
+  /** Offers the Latin spelling of the typed text, or what the document says if that differs. */
   function suggest() {
-    const spelled = LATIN.includes(name) && fault(name, normal(name, input.value)) === "error.latin" ? latin(input.value) : "";
+    const typed = normal(name, input.value);
+    const isCorrected = Boolean(proposed && typed && !isSame(typed, proposed.value));
+    const spelled = LATIN.includes(name) && fault(name, typed) === "error.latin" ? latin(input.value) : isCorrected ? (proposed?.value ?? "") : "";
     // Leaving the field must not replace a button while it is pressed.
-    if (spelled === suggested) return;
-    suggested = spelled;
+    if (`${spelled} ${isCorrected}` === suggested) return;
+    suggested = `${spelled} ${isCorrected}`;
+    made.element.classList.toggle("differs", isCorrected);
     made.after.replaceChildren(
+      ...(isCorrected && proposed ? [differs(proposed.value)] : []),
       ...(spelled
         ? [
             button("secondary", t("details.suggest", { text: spelled }), () => {
@@ -190,6 +211,7 @@ function textField(name, value, changed) {
         : []),
     );
   }
+  suggest();
   input.addEventListener("input", () => {
     changed(tidy(input.value));
     if (complained) complain(fault(name, normal(name, input.value)));
@@ -222,13 +244,27 @@ function placeField(name, value, changed) {
         alpha3 = next;
         made?.complain("");
         changed(next);
+        compare();
       },
     });
     input = box.input;
     return { control: box.element, input: box.input };
   });
+  const proposed = app.currentWork().proposed[name]?.value;
+  function compare() {
+    const isCorrected = Boolean(proposed && alpha3 && alpha3 !== proposed);
+    made?.element.classList.toggle("differs", isCorrected);
+    made?.after.replaceChildren(...(isCorrected && proposed ? [differs(nameOf(app.facts(), proposed))] : []));
+  }
+  compare();
   return { element: made.element, focus: () => input?.focus(), read: () => alpha3, complain: (key) => made.complain(key === "error.required" ? "error.country" : key) };
 }
+
+/** Says that an entry differs from the document. @param {string} text what the document says */
+const differs = (text) => h("p", { class: "differs-note" }, icon("alert"), h("span", null, t("details.differs", { text })));
+
+/** Whether two entries are the same but for letter case. @param {string} one @param {string} other */
+const isSame = (one, other) => one.toUpperCase() === other.toUpperCase();
 
 /** Whether any box of a date has a value. @param {Field} field */
 const dobTyped = (field) => [...field.element.querySelectorAll("input")].some((input) => input.value);
@@ -249,13 +285,22 @@ function dateField(name, value, changed) {
     h("input", { id: `f-dob-${part}`, name: `dob-${part}`, type: "text", inputmode: "numeric", autocomplete: `bday-${part}`, maxlength: length, size: length, value, required: true, "aria-describedby": "f-dob-error", dir: "ltr" }),
   );
   const error = h("p", { class: "error", id: "f-dob-error", hidden: true });
+  const after = h("div", { class: "after", role: "status" });
   const element = h(
     "fieldset",
     { class: "field field-dob" },
     h("legend", null, t("field.dob")),
     h("div", { class: "date" }, ...parts.map(({ part }, i) => h("div", { class: part }, h("label", { for: `f-dob-${part}` }, t(`field.dob.${part}`)), /** @type {Node} */ (inputs[i])))),
+    after,
     error,
   );
+  const proposed = app.currentWork().proposed[name]?.value;
+  const compare = () => {
+    const typed = read();
+    const isCorrected = Boolean(proposed && typed && typed !== proposed);
+    element.classList.toggle("differs", isCorrected);
+    after.replaceChildren(...(isCorrected && proposed ? [differs(dateText(proposed))] : []));
+  };
   const text = (/** @type {string} */ part) => inputs[parts.findIndex((each) => each.part === part)]?.value ?? "";
   const read = () => usDate(text("year"), text("month"), text("day"));
   const complain = (/** @type {string} */ key) => {
@@ -271,6 +316,7 @@ function dateField(name, value, changed) {
     input.addEventListener("input", () => {
       input.value = westernDigits(input.value).replace(/\D/g, "");
       changed(read());
+      compare();
       if (!element.classList.contains("wrong")) return;
       const value = read();
       complain(value ? fault("dob", value) : "error.dob");
@@ -285,5 +331,12 @@ function dateField(name, value, changed) {
       afterPress(() => complain(value ? fault("dob", value) : "error.dob"));
     });
   });
+  compare();
   return { element, focus: () => inputs[0]?.focus(), read, complain };
+}
+
+/** A date of the contract (MM/DD/YYYY) as the person's region writes it. @param {string} value */
+function dateText(value) {
+  const [month = 1, day = 1, year = 1970] = value.split("/").map(Number);
+  return new Intl.DateTimeFormat(navigator.language, { dateStyle: "long", timeZone: "UTC" }).format(Date.UTC(year, month - 1, day));
 }

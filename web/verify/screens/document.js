@@ -34,8 +34,8 @@ export function render() {
   /** Selects another document and discards the pictures of the previous one. @param {string} country @param {string} type */
   function choose(country, type) {
     if (type !== work.type) {
-      delete work.pictures.front;
-      delete work.pictures.back;
+      flow.drop(facts, work, "front");
+      flow.drop(facts, work, "back");
       work.noBack = false;
     }
     work.country = country;

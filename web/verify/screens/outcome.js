@@ -51,7 +51,7 @@ export async function render(_part, params) {
   const also = codes.some((code) => flow.FACE_MISMATCH.includes(code)) ? h("input", { type: "checkbox", id: "also" }) : null;
   const go = button("primary", t("outcome.fix"), async () => {
     const work = app.currentWork();
-    flow.reopen(work, also?.checked ? [...redo, "front"] : redo);
+    flow.reopen(app.facts(), work, also?.checked ? [...redo, "front"] : redo);
     work.seen = attempts;
     track("outcome", "retried", codes[0]?.toString());
     await app.next({ replace: true });

@@ -4,8 +4,9 @@ import * as app from "../app.js";
 import { actions, announce, button, h, heading, hero, icon, lead, note, rows } from "../dom.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
-import { has, size, t } from "../i18n.js";
+import { countryName, has, size, t } from "../i18n.js";
 import { inspect } from "../pdf.js";
+import * as reading from "../reading.js";
 import * as router from "../router.js";
 import * as challenge from "./challenge.js";
 import { TYPE_ICONS } from "./document.js";
@@ -13,6 +14,12 @@ import { trouble } from "./trouble.js";
 
 /** How often a poor picture is rejected. After that, the applicant may use it. */
 const REFUSALS = 2;
+/** The document is of another country than chosen. */
+const OTHER_COUNTRY = 2508;
+/** The two sides are not of one document. */
+const OTHER_SIDES = [2505, 2506];
+/** Codes that another document may correct. */
+const ANOTHER_DOCUMENT = [2404, 2508, 2509];
 const MAX_PDF_BYTES = 10 * 1024 * 1024;
 const IMAGES = "image/jpeg,image/png,image/webp,image/bmp";
 
@@ -39,17 +46,19 @@ const title = (side) => t(side === "selfie" ? "picture.selfie" : `picture.${side
 /** @param {flow.Side} side @param {boolean} asFile @returns {Promise<router.Screen>} */
 async function primer(side, asFile) {
   const isSelfie = side === "selfie";
-  const live = wantsCamera(side) && !asFile;
+  // Phones lead with the camera, whatever the Flow permits.
+  let live = !asFile && (wantsCamera(side) || !app.facts().desktop);
   track(isSelfie ? "selfie" : side, "reached");
   if (live) {
     const { cameraSupport } = await import("../capture/camera.js");
     const support = await cameraSupport();
-    if (!support.ok) {
+    if (!support.ok && wantsCamera(side)) {
       track("camera", "failed", support.reason ?? undefined);
       return troubleWithFiles(side, support.reason ?? "no_camera", support.inAppBrowser);
     }
+    live = support.ok;
     // Loads while the applicant reads.
-    setTimeout(capture, 300);
+    if (live) setTimeout(capture, 300);
   }
   const problem = h("div", { class: "problem" });
   const pick = chooser(side, problem);
@@ -196,10 +205,12 @@ function troubleWithFiles(side, code, inApp) {
 async function review(side) {
   const work = app.currentWork();
   const picture = /** @type {flow.Picture} */ (work.pictures[side]);
+  const { codes = [] } = picture.reading ?? {};
+  const problemsOfPicture = [...new Set([...reading.problems(picture), ...picture.problems])];
   const isPdf = picture.blob.type === "application/pdf";
   const isSelfie = side === "selfie";
-  const doubts = picture.problems.length ? (work.doubts[side] ?? 0) : 0;
-  const isRefused = doubts > 0 && doubts <= REFUSALS;
+  const doubts = problemsOfPicture.length || codes.length ? (work.doubts[side] ?? 0) : 0;
+  const isRefused = doubts > 0 && doubts <= REFUSALS && !reading.isSoft(picture);
   const pages = isPdf ? await inspect(picture.blob) : null;
   /** @type {string[]} */
   const urls = [];
@@ -209,11 +220,30 @@ async function review(side) {
     urls.push(made);
     return made;
   };
+  let isShown = true;
   /** The chosen page of a PDF. @type {Blob | null} */
   let page = null;
 
+  const status = h("div", { class: "problem", role: "status" });
+  /**
+   * Has the picture read, unless it was. Returns whether to go on: the session is not over, and nothing new is to correct,
+   * which this shows.
+   */
+  const isRead = async () => {
+    if (!reading.isDue(side, picture)) return true;
+    status.replaceChildren(h("p", { class: "status" }, h("span", { class: "spinner" }), t("picture.reading")));
+    const goesOn = await reading.read(side, picture);
+    status.replaceChildren();
+    if (!goesOn || !isShown || work.pictures[side] !== picture) return false;
+    if (reading.isPoor(picture)) await router.redraw(true);
+    return !reading.isPoor(picture);
+  };
   const use = async () => {
-    if (page) picture.blob = page;
+    if (page && page !== picture.blob) {
+      picture.blob = page;
+      delete picture.reading;
+    }
+    if (!(await isRead())) return;
     picture.accepted = true;
     if (flow.isLast(app.facts(), work, side)) work.ready = true;
     track("review", "completed");
@@ -221,8 +251,8 @@ async function review(side) {
     await app.next();
   };
   const redo = () => {
-    track("review", "retried", picture.problems[0]);
-    delete work.pictures[side];
+    track("review", "retried", codes[0]?.toString() ?? problemsOfPicture[0]);
+    flow.drop(app.facts(), work, side);
     app.save();
     if (picture.source === "camera") router.show(side, { part: "camera" });
     else router.redraw(true);
@@ -230,25 +260,64 @@ async function review(side) {
   const useText = t(flow.isLast(app.facts(), work, side) ? "review.send" : "review.use");
   const redoText = t(picture.source === "camera" ? "review.redo" : "review.other");
   track("review", "reached");
-  // If nothing was found in the picture, its other problems are guesses.
-  const said = picture.problems.slice(0, /^no_/.test(picture.problems[0] ?? "") ? 1 : 2);
-  const problems = h("ul", { class: "problems" }, ...said.map((code) => h("li", null, has(`problem.${code}`) ? t(`problem.${code}`) : code)));
+  // One cause is told once: what the server found, with what may have caused it. If nothing was found in the picture, its
+  // other problems are guesses.
+  const isWrongSide = problemsOfPicture.includes("wrong_side");
+  const code = isWrongSide ? undefined : codes[0];
+  const said = isWrongSide ? ["wrong_side"] : problemsOfPicture.slice(0, code || /^no_/.test(problemsOfPicture[0] ?? "") ? 1 : 2);
+  const texts = said.map((word) => (has(`problem.${word}`) ? t(`problem.${word}`) : word));
+  const problems = h("ul", { class: "problems" }, ...(code ? [h("li", null, h("strong", null, t(`code.${code}.title`)), " ", t(`code.${code}.fix`))] : []), ...texts.map((text) => h("li", null, text)));
+  const otherDocument = code && ANOTHER_DOCUMENT.includes(code) && !flow.onlyChoice(app.facts(), work);
+  const chooseDocument = () => {
+    flow.reopen(app.facts(), work, ["document", "front", "back"]);
+    track("document", "retried", code?.toString());
+    app.next();
+  };
+  /** The country that the document states instead of the chosen one, if its document can be used. */
+  const stated = code === OTHER_COUNTRY ? flow.findCountry(app.facts(), picture.reading?.country ?? "") : undefined;
+  const canChange = stated && flow.typesFor(app.facts(), work, stated.alpha3).some(({ type, supported }) => supported && type === work.type);
+  const changeCountry = () => {
+    work.country = stated?.alpha3 ?? work.country;
+    // It is read again by the rules of the other country.
+    delete picture.reading;
+    delete work.doubts[side];
+    app.save();
+    router.redraw(true);
+  };
+  const retakeFront = () => {
+    flow.reopen(app.facts(), work, ["front", "back"]);
+    app.next();
+  };
   return {
     body: [
       heading(t(isPdf ? (pages && pages.pages.length > 1 ? "review.pdf.pick" : "review.pdf") : isRefused ? "review.bad" : doubts ? "review.doubt" : isSelfie ? "review.selfie" : "review.document")),
       doubts ? note(isRefused ? "bad" : "warn", problems) : lead(t(isPdf ? "review.pdf.lead" : isSelfie ? "review.selfie.lead" : "review.document.lead")),
+      status,
       isPdf && pages ? pdfPages(picture, pages, url, (chosen) => (page = chosen)) : zoomable(url(picture.blob), t(`review.alt.${side}`)),
       actions(
-        isRefused ? button("primary", redoText, redo) : doubts ? button("primary", redoText, redo) : button("primary", useText, use),
+        canChange ? button("primary", t("review.country", { country: countryName(stated.alpha2, stated.name) }), changeCountry) : null,
+        canChange ? button("secondary", redoText, redo) : isRefused ? button("primary", redoText, redo) : doubts ? button("primary", redoText, redo) : button("primary", useText, use),
+        otherDocument ? button("secondary", t("document.title"), chooseDocument) : null,
+        side === "back" && code && OTHER_SIDES.includes(code) ? button("secondary", t(`picture.front.${work.type}`), retakeFront) : null,
         isRefused ? null : doubts ? button("secondary", t("review.anyway"), use) : button("secondary", redoText, redo),
       ),
     ],
-    cleanup: () => urls.forEach((made) => URL.revokeObjectURL(made)),
+    // Of a PDF, the page may still be chosen.
+    shown: async () => {
+      const isNew = reading.isDue(side, picture);
+      if ((pages && pages.pages.length > 1) || !(await isRead())) return;
+      // What the camera took and the server could read needs no further look; the entries are confirmed next.
+      if (isNew && picture.reading && picture.source === "camera" && !picture.problems.length && isShown) await use();
+    },
+    cleanup: () => {
+      isShown = false;
+      urls.forEach((made) => URL.revokeObjectURL(made));
+    },
   };
 }
 
 /** A picture that can be enlarged. @param {string} src @param {string} alt */
-function zoomable(src, alt) {
+export function zoomable(src, alt) {
   const image = h("img", { src, alt });
   const frame = h("div", { class: "shot" }, image);
   const toggle = button("plain", t("review.zoom"), () => {

@@ -58,7 +58,7 @@ async function send(progress, say) {
   work.key ||= newKey();
   work.ready = true;
   await app.saveNow();
-  const form = compose(app.facts(), work);
+  let form = compose(app.facts(), work);
   for (let attempt = 0; ; attempt += 1) {
     try {
       progress(0);
@@ -68,6 +68,11 @@ async function send(progress, say) {
     } catch (error) {
       if (!(error instanceof api.ApiError)) throw error;
       const { status } = error;
+      if (status === 400 && forgetReadings(work, error.body)) {
+        await app.saveNow();
+        form = compose(app.facts(), work);
+        continue;
+      }
       const passes = status === 0 || status === 409 || status === 429 || status === 502 || status === 503 || status === 504;
       if (!passes || attempt >= WAITS_MS.length) return refused(error);
       track("upload", "retried", navigator.onLine ? undefined : "offline");
@@ -96,13 +101,36 @@ function compose(facts, work) {
   form.append("documentTypes", work.type);
   form.append("documentCountry", work.country);
   const withBack = flow.chosenType(facts, work)?.needsBack && !work.noBack;
+  /** @type {string[]} */
+  const readings = [];
   for (const side of /** @type {flow.Side[]} */ (["front", "back", "selfie"])) {
     const picture = work.pictures[side];
     if (!picture || (side === "back" && !withBack)) continue;
+    // The server has the pictures that it read.
+    if (picture.reading?.readingId) {
+      readings.push(picture.reading.readingId);
+      continue;
+    }
     const field = flow.fileField(work.type, side);
     form.append(field, picture.blob, `${field}.${picture.blob.type === "application/pdf" ? "pdf" : "jpg"}`);
   }
+  if (readings.length) form.append("readings", readings.join(","));
   return form;
+}
+
+/**
+ * If the server does not have a picture that was named by its reading, the pictures are sent instead. A server of an
+ * earlier version misses the file. Returns whether that is the refusal's cause.
+ * @param {flow.Work} work @param {any} body
+ */
+function forgetReadings(work, body) {
+  const named = Object.entries(work.pictures).filter(([, picture]) => picture.reading?.readingId);
+  const missing = ["readings ", ...named.map(([side]) => `${flow.fileField(work.type, /** @type {flow.Side} */ (side))} `)];
+  const errors = Array.isArray(body?.errors) ? body.errors.map(String) : [];
+  if (!named.length || !errors.some((/** @type {string} */ text) => missing.some((beginning) => text.startsWith(beginning)))) return false;
+  for (const [, { reading }] of named) if (reading) reading.readingId = "";
+  work.key = newKey();
+  return true;
 }
 
 /** @param {number} ms maximum; ends early when the connection returns */
@@ -170,7 +198,7 @@ async function refused(error) {
     }
   }
   if (!redo.size || status >= 500 && status !== 501) return failed("server");
-  flow.reopen(work, [.../** @type {Set<string>} */ (redo)]);
+  flow.reopen(app.facts(), work, [.../** @type {Set<string>} */ (redo)]);
   await app.saveNow();
   return router.show("retry", { params: { kind: "refused" }, replace: true });
 }
