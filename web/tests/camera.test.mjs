@@ -81,7 +81,7 @@ const mockPerson = (page) =>
 test("document and selfie by camera pass", async () => {
   const { watched, page, me } = await arrive(seeing, plain);
   await me.to("selfie");
-  await me.button("picture.usecamera").click();
+  await me.button("picture.camera").click();
   await me.at("selfie-camera");
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
   assert.equal((await server.poll(await sessionOf(page))).status, "success");
@@ -147,7 +147,7 @@ for (const { name, language, locale, schemes, suffix } of /** @type {const} */ (
     await me.chooseFile("front");
     await page.locator("main .shot").waitFor();
     await me.to("selfie");
-    await me.button("picture.usecamera").click();
+    await me.button("picture.camera").click();
     await me.at("selfie-camera");
     await page.locator(".capture[data-state=live]").waitFor();
     faults.push(...(await look(page, `selfie-camera${suffix}`, [...schemes])));

@@ -6,8 +6,8 @@
 /** @typedef {"front" | "back" | "selfie"} Side */
 /** `ofPerson`: a person reviews it, because every try of the challenge failed. @typedef {{blob: Blob, name: string, problems: string[], accepted: boolean, source: "camera" | "file", ofPerson?: boolean, reading?: Reading | null}} Picture */
 
-/** What the server read in a picture of a document (POST /v2/sdk/session/reading), and when (ms). Without `readingId`, the server no longer has the picture.
- * @typedef {{readingId: string, codes: number[], hints: string[], country: string | null, documentNumber: string | null,
+/** What the server read in a picture of a document (POST /v2/sdk/session/reading), for which file and when (ms). Without `readingId`, the server no longer has the picture.
+ * @typedef {{readingId: string, file: string, codes: number[], hints: string[], country: string | null, documentNumber: string | null,
  *   fields: Record<string, {value: string, printed?: string}>, at: number}} Reading */
 
 /**
@@ -128,6 +128,7 @@ function readings(work) {
  * @param {Facts} facts @param {Work} work
  */
 export function adopt(facts, work) {
+  const before = JSON.stringify(work.proposed);
   for (const [field, read] of Object.entries(work.proposed)) if (work.details[field] === read.value) delete work.details[field];
   work.proposed = {};
   work.documentNumber = "";
@@ -137,6 +138,9 @@ export function adopt(facts, work) {
     Object.assign(said, fields);
     work.documentNumber = documentNumber ?? work.documentNumber;
   }
+  const { firstName, middleName } = said;
+  const isSplit = firstName && middleName && !fieldsFor(facts, work).includes("middleName");
+  if (isSplit) said["firstName"] = joined(firstName, middleName);
   // A nationality may ask for further fields.
   for (let pass = 0; pass < 2; pass += 1) {
     for (const field of fieldsFor(facts, work)) {
@@ -146,7 +150,15 @@ export function adopt(facts, work) {
       work.details[field] ||= read.value;
     }
   }
+  // What the document says now is confirmed again.
+  if (JSON.stringify(work.proposed) !== before) work.detailsDone = false;
 }
+
+/** Given names in one field. @param {{value: string, printed?: string}} first @param {{value: string, printed?: string}} others */
+const joined = (first, others) => ({
+  value: `${first.value} ${others.value}`,
+  ...(first.printed || others.printed ? { printed: `${first.printed ?? first.value} ${others.printed ?? others.value}` } : {}),
+});
 
 /** @param {Facts} facts @param {Work} work */
 export const chosenType = (facts, work) => findCountry(facts, work.country)?.types.find(({ type }) => type === work.type);
@@ -165,7 +177,7 @@ export function steps(facts, work) {
   if (!documentFirst(facts)) list.push(details);
   // What a person says of residence and nationality may leave only another document.
   const isPossible = typesFor(facts, work, work.country).some(({ type, supported }) => supported && type === work.type);
-  if (!onlyChoice(facts, work)) list.push({ id: "document", done: work.documentDone && isPossible });
+  if (!onlyChoice(facts, work) || (work.type && !isPossible)) list.push({ id: "document", done: work.documentDone && isPossible });
   list.push({ id: "front", done: Boolean(work.pictures.front?.accepted) });
   if (chosenType(facts, work)?.needsBack) list.push({ id: "back", done: Boolean(work.pictures.back?.accepted) || work.noBack });
   if (documentFirst(facts)) list.push(details);
@@ -231,10 +243,7 @@ export function remedy(codes) {
 
 /** Discards a picture and what it said. Another one may say something else, which is confirmed again. @param {Facts} facts @param {Work} work @param {Side} side */
 export function drop(facts, work, side) {
-  const hasSaid = Object.keys(work.pictures[side]?.reading?.fields ?? {}).length > 0;
   delete work.pictures[side];
-  if (!hasSaid) return;
-  work.detailsDone = false;
   adopt(facts, work);
 }
 

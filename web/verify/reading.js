@@ -25,7 +25,7 @@ const ALWAYS = ["other_side", "screen", "photocopy"];
 /** The page's words for pictures that the server may accept all the same. */
 const SOFT = ["screen", "photocopy"];
 
-/** @type {WeakMap<flow.Picture, Promise<boolean>>} */
+/** By the picture's bytes. @type {WeakMap<Blob, Promise<boolean>>} */
 const running = new WeakMap();
 
 /** Whether a picture of this side is read, and was not yet. @param {flow.Side} side @param {flow.Picture} picture */
@@ -36,8 +36,9 @@ export const isDue = (side, picture) => side !== "selfie" && !boot.rehearsal && 
  * @param {flow.Side} side @param {flow.Picture} picture @returns {Promise<boolean>}
  */
 export function read(side, picture) {
-  const started = running.get(picture) ?? start(side, picture).finally(() => running.delete(picture));
-  running.set(picture, started);
+  const { blob } = picture;
+  const started = running.get(blob) ?? start(side, picture).finally(() => running.delete(blob));
+  running.set(blob, started);
   return started;
 }
 
@@ -47,12 +48,14 @@ async function start(side, picture) {
   const { blob } = picture;
   const form = new FormData();
   form.append("documentCountry", work.country);
+  const other = work.pictures[side === "front" ? "back" : "front"]?.reading;
+  if (other?.readingId && other.file === flow.fileField(work.type, side === "front" ? "back" : "front")) form.append("otherSide", other.readingId);
   const field = flow.fileField(work.type, side);
   form.append(field, blob, `${field}.${blob.type === "application/pdf" ? "pdf" : "jpg"}`);
   /** @type {Reading | null} */
   let reading = null;
   try {
-    reading = { ...(await api.reading(form)), at: Date.now() };
+    reading = { ...(await api.reading(form)), file: field, at: Date.now() };
   } catch (error) {
     if (error instanceof api.ApiError && error.status === 401) {
       await app.finish("expired");

@@ -49,10 +49,9 @@ pub async fn verify(
         // With a key, a repeated request still gets the stored response after the session has ended, below.
         caller.check_session()?;
     }
-    let texts: Vec<&str> = TEXT_FIELDS
-        .into_iter()
-        .chain([document_readings::FIELD])
-        .collect();
+    // With a key, it is a field that the contract does not know, which is ignored.
+    let readings = caller.session.as_ref().map(|_| document_readings::FIELD);
+    let texts: Vec<&str> = TEXT_FIELDS.into_iter().chain(readings).collect();
     let fields = Fields {
         texts: &texts,
         files: &FileField::ALL.map(FileField::as_str),

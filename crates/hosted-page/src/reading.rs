@@ -13,7 +13,7 @@ use http_server::openapi::{ErrorAndMessageBody, HostedErrors};
 use serde::Serialize;
 use service::Shared;
 use service::api_log::form_summary;
-use service::document_readings::{self, SideReading};
+use service::document_readings::{self, OTHER_SIDE_FIELD, SideReading};
 use service::problem::Problem;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -32,6 +32,9 @@ pub struct ReadingForm {
     /// The country that the applicant chose, ISO 3166-1 alpha-3.
     #[schema(min_length = 1, pattern = "^[A-Z]{3}$", nullable = false)]
     document_country: Option<String>,
+    /// The reading of the picture that the applicant has of the document's other side. Both are then judged together.
+    #[schema(value_type = Option<Uuid>, nullable = false)]
+    other_side: Option<Uuid>,
     /// JPEG, PNG, WEBP, BMP or PDF, at most 10 MB.
     #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     passport_front: Option<Vec<u8>>,
@@ -64,17 +67,17 @@ pub struct ReadingBody {
     /// How many more pictures of this session can be read.
     #[schema(example = 11)]
     pub left: i64,
-    /// The failure codes that the document's pictures show by now, the most important first.
+    /// The failure codes that this picture shows, the most important first.
     #[schema(example = json!([2508]))]
     pub codes: Vec<u16>,
     /// What a better picture would avoid: `other_side`, `screen`, `photocopy`, `too_small`, `blurred`, `glare`,
     /// `too_dark` or `cut_off`.
     #[schema(example = json!(["blurred"]))]
     pub hints: Vec<String>,
-    /// The issuing state (alpha-3), if it was read.
+    /// The issuing state (alpha-3), if it was read with certainty. Null if the Flow asks for the details first.
     #[schema(example = "UTO")]
     pub country: Option<&'static str>,
-    /// The document's number, if it was read with certainty.
+    /// The document's number, if it was read with certainty. Null if the Flow asks for the details first.
     #[schema(example = "L898902C3")]
     pub document_number: Option<String>,
     /// The values to confirm, by the submission's fields. A field that was not read with certainty is missing. Empty if
@@ -164,25 +167,29 @@ pub async fn read(
     body: Body,
 ) -> Result<Json<ReadingBody>, Rejection> {
     caller.check_session()?;
-    let files: Vec<&str> = FileField::ALL
-        .into_iter()
-        .filter(|field| field.document().is_some())
-        .map(FileField::as_str)
-        .collect();
+    let files: Vec<&str> = FileField::of_documents().map(FileField::as_str).collect();
     let fields = Fields {
-        texts: &[COUNTRY],
+        texts: &[COUNTRY, OTHER_SIDE_FIELD],
         files: &files,
     };
     let Form { texts, files } = form::read(&headers, body, &fields, &app.config.data.spill_dir()).await?;
     let sizes = files.iter().map(|(name, file)| (name, file.content.len()));
     notes.set_form(form_summary(&texts, sizes));
     let country = texts.get(COUNTRY).map(String::as_str);
-    if let Some(code) = country
-        && known_country(code, caller.scope.sandbox).is_none()
-    {
-        let text = format!("{COUNTRY} - must be an ISO 3166-1 alpha-3 code, such as DEU");
-        return Err(Problem::validation(vec![text]).into());
+    let other_side = texts.get(OTHER_SIDE_FIELD).map(|id| Uuid::parse_str(id));
+    let mut errors = Vec::new();
+    if country.is_some_and(|code| known_country(code, caller.scope.sandbox).is_none()) {
+        errors.push(format!(
+            "{COUNTRY} - must be an ISO 3166-1 alpha-3 code, such as DEU"
+        ));
     }
-    let reading = document_readings::read(&app, &caller, country, files).await?;
+    if other_side.as_ref().is_some_and(Result::is_err) {
+        errors.push(format!("{OTHER_SIDE_FIELD} - must be the ID of a reading"));
+    }
+    if !errors.is_empty() {
+        return Err(Problem::validation(errors).into());
+    }
+    let other_side = other_side.and_then(Result::ok);
+    let reading = document_readings::read(&app, &caller, country, other_side, files).await?;
     Ok(Json(reading.into()))
 }

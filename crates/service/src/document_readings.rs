@@ -29,6 +29,7 @@ use verification::flow::Flow;
 use verification::judge::reading::{
     Proposal, document_number, issuing_country, seems_other_side, told_codes,
 };
+use verification::settings::FraudSigns;
 use verification::submission::{FileField, Side};
 use zeroize::Zeroizing;
 
@@ -45,6 +46,9 @@ pub const MOST_READINGS: i64 = 12;
 
 /// The text field of a submission that names pictures which were read before: their ids, separated by commas.
 pub const FIELD: &str = "readings";
+
+/// The text field that names the reading of the document's other side.
+pub const OTHER_SIDE_FIELD: &str = "otherSide";
 
 /// What a picture says. It contains personal data.
 pub struct SideReading {
@@ -65,7 +69,7 @@ pub struct SideReading {
     pub proposal: Proposal,
 }
 
-/// Reads a picture of a document's side.
+/// Reads a picture of a document's side. `other_side` is the reading of the picture that the person has of the other side.
 ///
 /// # Errors
 /// 400 naming the field; 409 without a consent; 429 after [`MOST_READINGS`].
@@ -73,6 +77,7 @@ pub async fn read(
     app: &Shared,
     caller: &Caller,
     document_country: Option<&str>,
+    other_side: Option<Uuid>,
     files: BTreeMap<String, File>,
 ) -> Result<SideReading, Problem> {
     let session = open_session(caller)?;
@@ -108,6 +113,10 @@ pub async fn read(
         document_type,
         side,
         document_country: document_country.map(str::to_owned),
+        other_side: match other_side {
+            None => None,
+            Some(id) => Some(other_reading(app, caller.scope, session.id, (document_type, side), id).await?),
+        },
     };
     let left = count(app, caller.scope, session.id).await?;
     // A separate task finishes even if the client hangs up, so that no picture is left without its row.
@@ -142,13 +151,32 @@ async fn count(app: &Shared, scope: Scope, session_id: Uuid) -> Result<i64, Prob
     })
 }
 
+/// The named reading of a document's other side.
+async fn other_reading(
+    app: &Shared,
+    scope: Scope,
+    session_id: Uuid,
+    (document_type, side): (DocumentType, Side),
+    id: Uuid,
+) -> Result<Reading, Problem> {
+    let other = match side {
+        Side::Front => Side::Back,
+        Side::Back => Side::Front,
+    };
+    let field = FileField::of(document_type, other).map(FileField::as_str);
+    let mut conn = app.db.read().await?;
+    let stored = document_readings::of_session(&mut conn, scope, session_id).await?;
+    let is_named = |each: &Reading| each.id == id && Some(each.file.as_str()) == field;
+    stored.into_iter().find(is_named).ok_or_else(|| {
+        let text =
+            format!("{OTHER_SIDE_FIELD} - the session has no such reading of the document's other side");
+        Problem::validation(vec![text])
+    })
+}
+
 /// The only file of the form, and its field.
 fn only_picture(mut files: BTreeMap<String, File>) -> Result<(FileField, File), Problem> {
-    let fields: Vec<&str> = FileField::ALL
-        .into_iter()
-        .filter(|field| field.document().is_some())
-        .map(FileField::as_str)
-        .collect();
+    let fields: Vec<&str> = FileField::of_documents().map(FileField::as_str).collect();
     let (Some((name, mut file)), true) = (files.pop_first(), files.is_empty()) else {
         let text = format!(
             "body - must have exactly one picture, named {}",
@@ -199,6 +227,7 @@ struct Request {
     document_type: DocumentType,
     side: Side,
     document_country: Option<String>,
+    other_side: Option<Reading>,
 }
 
 impl Request {
@@ -207,7 +236,8 @@ impl Request {
             document_type: self.document_type,
             side: self.side,
             faces: FaceWish::Find,
-            fraud_signs: true,
+            // What a Flow sends to reviewers cannot be tried out here.
+            fraud_signs: self.flow.settings.fraud_signs != FraudSigns::Review,
         };
         let engines = self.app.engines.clone();
         let (looked, picture) = self
@@ -223,10 +253,7 @@ impl Request {
             })
             .await??;
         metrics::counter!("bonafide_document_readings_total").increment(1);
-        let mut conn = self.app.db.read().await?;
-        let earlier = document_readings::of_session(&mut conn, self.scope, self.session_id).await?;
-        drop(conn);
-        let other = self.other_side(&earlier);
+        let other = self.other_side.as_ref().and_then(StoredSide::read);
         let document = self.document(Some(&looked), other.as_ref());
         let hints = self.hints(&looked);
         let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
@@ -270,17 +297,6 @@ impl Request {
         Proposal::of(document, |field| {
             configuration.requests(field) || self.flow.defaults.requests(field)
         })
-    }
-
-    /// The latest reading of the document's other side.
-    fn other_side(&self, earlier: &[Reading]) -> Option<StoredSide> {
-        let other = match self.side {
-            Side::Front => Side::Back,
-            Side::Back => Side::Front,
-        };
-        let field = FileField::of(self.document_type, other)?;
-        let of_field = |each: &&Reading| each.file == field.as_str();
-        earlier.iter().rfind(of_field).and_then(StoredSide::read)
     }
 
     /// The document, by its pictures.

@@ -83,7 +83,7 @@ pub async fn run(
     let settings = merchants::settings(&caller.merchant)?.for_flow(&against.flow.settings.screening_lists);
     let (mut gathered, screened, files) =
         gather_and_screen(app, &submission, &against.flow, settings.clone(), files).await?;
-    let taken_from_document = readings.mark_taken(&submission, &mut gathered.evidence);
+    let taken_from_document = readings.mark_taken(&submission, &mut gathered.evidence)?;
     if let Some(session_id) = against.session_id.filter(|_| submission.via_bearer) {
         let wanted = submission.document_configuration(&against.flow).biometric();
         let proof = challenge::proof(app, caller.scope, session_id).await?;

@@ -108,6 +108,11 @@ impl FileField {
         }
     }
 
+    /// The fields of documents, in the contract's order.
+    pub fn of_documents() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|field| field.document().is_some())
+    }
+
     /// The document and side that the field contains; `None` for the selfie.
     pub fn document(self) -> Option<(DocumentType, Side)> {
         match self {

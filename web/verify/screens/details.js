@@ -58,6 +58,7 @@ export function render() {
       changed(name, value);
       // Another country may request other fields.
       if (name === "country" || name === "nationality") {
+        flow.adopt(facts, work);
         const now = flow.fieldsFor(facts, work);
         if (now.join() !== wanted.join()) redraw();
       }

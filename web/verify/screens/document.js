@@ -31,15 +31,20 @@ export function render() {
     },
   });
 
+  /** Sets the type, and discards the pictures of another one. @param {string} type */
+  function setType(type) {
+    if (type === work.type) return;
+    work.type = type;
+    work.documentDone = false;
+    work.noBack = false;
+    flow.drop(facts, work, "front");
+    flow.drop(facts, work, "back");
+  }
+
   /** Selects another document and discards the pictures of the previous one. @param {string} country @param {string} type */
   function choose(country, type) {
-    if (type !== work.type) {
-      flow.drop(facts, work, "front");
-      flow.drop(facts, work, "back");
-      work.noBack = false;
-    }
     work.country = country;
-    work.type = type;
+    setType(type);
     work.documentDone = false;
     work.key = "";
     problem.replaceChildren();
@@ -51,8 +56,8 @@ export function render() {
     const types = flow.typesFor(facts, work, work.country);
     const name = country ? countryName(country.alpha2, country.name) : "";
     const possible = types.filter(({ supported }) => supported);
-    if (country && !possible.some(({ type }) => type === work.type)) work.type = "";
-    if (possible.length === 1 && possible[0]) work.type = possible[0].type;
+    if (country && !possible.some(({ type }) => type === work.type)) setType("");
+    if (possible.length === 1 && possible[0]) setType(possible[0].type);
     const permit = flow.permitOnly(facts, work);
     const permitName = permit ? countryName(flow.findCountry(facts, permit)?.alpha2 ?? permit, permit) : "";
     /** @type {Node[]} */

@@ -198,7 +198,7 @@ function camera(side) {
 function troubleWithFiles(side, code, inApp) {
   const problem = h("div", { class: "problem" });
   const photo = chooser(side, problem, side === "selfie" ? "user" : "environment");
-  return trouble(side, code, inApp, { photo, file: side === "selfie" ? null : chooser(side, problem), problem });
+  return trouble(side, code, inApp, { photo, file: chooser(side, problem), problem });
 }
 
 /** @param {flow.Side} side @returns {Promise<router.Screen>} */
@@ -232,13 +232,23 @@ async function review(side) {
   const isRead = async () => {
     if (!reading.isDue(side, picture)) return true;
     status.replaceChildren(h("p", { class: "status" }, h("span", { class: "spinner" }), t("picture.reading")));
-    const goesOn = await reading.read(side, picture);
+    // The person may choose another page of a PDF meanwhile.
+    while (reading.isDue(side, picture)) {
+      const goesOn = await reading.read(side, picture);
+      if (!goesOn || !isShown || work.pictures[side] !== picture) return false;
+    }
     status.replaceChildren();
-    if (!goesOn || !isShown || work.pictures[side] !== picture) return false;
     if (reading.isPoor(picture)) await router.redraw(true);
     return !reading.isPoor(picture);
   };
+  let isUsed = false;
   const use = async () => {
+    if (isUsed) return;
+    isUsed = true;
+    await proceed();
+    isUsed = false;
+  };
+  const proceed = async () => {
     if (page && page !== picture.blob) {
       picture.blob = page;
       delete picture.reading;
@@ -275,7 +285,7 @@ async function review(side) {
   };
   /** The country that the document states instead of the chosen one, if its document can be used. */
   const stated = code === OTHER_COUNTRY ? flow.findCountry(app.facts(), picture.reading?.country ?? "") : undefined;
-  const canChange = stated && flow.typesFor(app.facts(), work, stated.alpha3).some(({ type, supported }) => supported && type === work.type);
+  const canChange = stated && stated.alpha3 !== work.country && flow.typesFor(app.facts(), work, stated.alpha3).some(({ type, supported }) => supported && type === work.type);
   const changeCountry = () => {
     work.country = stated?.alpha3 ?? work.country;
     // It is read again by the rules of the other country.
@@ -307,7 +317,9 @@ async function review(side) {
       const isNew = reading.isDue(side, picture);
       if ((pages && pages.pages.length > 1) || !(await isRead())) return;
       // What the camera took and the server could read needs no further look; the entries are confirmed next.
-      if (isNew && picture.reading && picture.source === "camera" && !picture.problems.length && isShown) await use();
+      const isGood = isNew && picture.reading && picture.source === "camera" && !picture.problems.length;
+      // Nothing is sent without a press.
+      if (isGood && isShown && !flow.isLast(app.facts(), work, side)) await use();
     },
     cleanup: () => {
       isShown = false;

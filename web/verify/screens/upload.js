@@ -107,7 +107,7 @@ function compose(facts, work) {
     const picture = work.pictures[side];
     if (!picture || (side === "back" && !withBack)) continue;
     // The server has the pictures that it read.
-    if (picture.reading?.readingId) {
+    if (picture.reading?.readingId && picture.reading.file === flow.fileField(work.type, side)) {
       readings.push(picture.reading.readingId);
       continue;
     }
@@ -124,11 +124,11 @@ function compose(facts, work) {
  * @param {flow.Work} work @param {any} body
  */
 function forgetReadings(work, body) {
-  const named = Object.entries(work.pictures).filter(([, picture]) => picture.reading?.readingId);
-  const missing = ["readings ", ...named.map(([side]) => `${flow.fileField(work.type, /** @type {flow.Side} */ (side))} `)];
+  const named = Object.values(work.pictures).flatMap(({ reading }) => (reading?.readingId ? [reading] : []));
+  const missing = ["readings ", ...named.map(({ file }) => `${file} `)];
   const errors = Array.isArray(body?.errors) ? body.errors.map(String) : [];
   if (!named.length || !errors.some((/** @type {string} */ text) => missing.some((beginning) => text.startsWith(beginning)))) return false;
-  for (const [, { reading }] of named) if (reading) reading.readingId = "";
+  for (const reading of named) reading.readingId = "";
   work.key = newKey();
   return true;
 }

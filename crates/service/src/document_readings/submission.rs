@@ -20,7 +20,7 @@ use crate::{App, cpu};
 /// What was read in the session of a submission.
 #[derive(Default)]
 pub(crate) struct SessionReadings {
-    proposals: Vec<Proposal>,
+    stored: Vec<Reading>,
     /// The pictures that the submission names.
     named: Vec<Reading>,
     /// What is wrong with the names.
@@ -60,9 +60,7 @@ impl SessionReadings {
                 Some(reading) => found.add(reading, submitted)?,
             }
         }
-        for reading in &stored {
-            found.proposals.push(Shown::read(reading)?.proposal);
-        }
+        found.stored = stored;
         Ok(found)
     }
 
@@ -148,8 +146,21 @@ impl SessionReadings {
 
     /// The submitted fields whose value is one that was proposed in the session, in the contract's order. Says so in the
     /// comparison.
-    pub(crate) fn mark_taken(&self, submission: &Submission, evidence: &mut Evidence) -> Vec<&'static str> {
-        let taken = fields_taken(&self.proposals, submission);
+    ///
+    /// # Errors
+    /// 503 if a reading cannot be read: then nobody knows what was taken from it.
+    pub(crate) fn mark_taken(
+        &self,
+        submission: &Submission,
+        evidence: &mut Evidence,
+    ) -> Result<Vec<&'static str>, Problem> {
+        let shown = |reading| Shown::read(reading).map(|shown| shown.proposal);
+        let proposals = self
+            .stored
+            .iter()
+            .map(shown)
+            .collect::<Result<Vec<Proposal>, _>>()?;
+        let taken = fields_taken(&proposals, submission);
         if let Some(comparison) = evidence.comparison.as_mut().filter(|_| !taken.is_empty()) {
             let text = format!(
                 "{}: as read from the document before the submission, so the agreement is no independent evidence",
@@ -157,7 +168,7 @@ impl SessionReadings {
             );
             comparison.warnings.push(text);
         }
-        taken
+        Ok(taken)
     }
 }
 

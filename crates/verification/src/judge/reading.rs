@@ -29,12 +29,14 @@ pub fn told_codes(
     declared_country: Option<&str>,
     today: Date,
 ) -> Vec<Code> {
-    let known = other_alone.map_or_else(Vec::new, |alone| shown_codes(alone, declared_country, today));
+    let known = other_alone.map_or_else(Vec::new, |alone| {
+        shown_codes(alone, false, declared_country, today)
+    });
     let explained: &[Code] = match is_other_side {
         true => &[Code::NoFaceInDocument, Code::NoMrz, Code::NoBarcode],
         false => &[],
     };
-    let mut codes = shown_codes(document, declared_country, today);
+    let mut codes = shown_codes(document, true, declared_country, today);
     codes.retain(|code| !known.contains(code) && !explained.contains(code));
     codes
 }
@@ -42,8 +44,14 @@ pub fn told_codes(
 /// The codes that a document's pictures show by now, in order of precedence.
 ///
 /// Until a needed back is there, a missing zone or barcode is no fault, and print proves none: the submission will rely
-/// on the back. A document of another country than declared is judged as one of its own country.
-fn shown_codes(document: &DocumentEvidence, declared_country: Option<&str>, today: Date) -> Vec<Code> {
+/// on the back. A document of another country than declared is judged as one of its own country. `needs_front`: without a
+/// front, its data are not judged, because the front may state the rest.
+fn shown_codes(
+    document: &DocumentEvidence,
+    needs_front: bool,
+    declared_country: Option<&str>,
+    today: Date,
+) -> Vec<Code> {
     let mut findings = BTreeMap::new();
     let mut find = |code: Code, source: Source| {
         findings.entry(code).or_insert(source);
@@ -54,7 +62,7 @@ fn shown_codes(document: &DocumentEvidence, declared_country: Option<&str>, toda
         .flatten()
         .all(|side| side.state == PictureState::Processed && side.content == PictureContent::Declared);
     // A picture of something else has no data of the document.
-    if is_legible && document.front.is_some() {
+    if is_legible && (document.front.is_some() || !needs_front) {
         let issuer = issuing_country(document);
         let is_foreign = declared_country.zip(issuer).is_some_and(|(declared, _)| {
             accepted(document).any(|data| {

@@ -37,6 +37,21 @@ impl Session<'_> {
         .await
     }
 
+    /// Has a specimen's picture read beside that of the other side, which was read before.
+    async fn read_beside(&self, other: &Value, name: &str, field: &str) -> Value {
+        let picture = Part::bytes(picture(name, field)).file_name("x.jpg");
+        let mut form = Form::new()
+            .text("documentCountry", "UTO")
+            .part(field.to_owned(), picture);
+        if let Some(id) = other["readingId"].as_str() {
+            form = form.text("otherSide", id.to_owned());
+        }
+        let request = self.request(Method::POST, READING).multipart(form);
+        let (status, body) = answer(request.send().await.unwrap()).await;
+        assert_eq!(status, 200, "{name}: {body}");
+        body
+    }
+
     /// Has a specimen's picture read.
     async fn read_specimen(&self, name: &str, field: &str) -> Value {
         let (status, body) = self.read("UTO", &[(field, picture(name, field))]).await;
@@ -332,6 +347,21 @@ on_both!(bad_readings_are_refused_by_field, |backend| {
         );
     }
     session.assert_state("pending", 0, "open").await;
+
+    // With a key, it is a field that the contract does not know.
+    let mut fields = specimen.0["fields"].clone();
+    fields["externalUserId"] = json!("user-2");
+    let mut form = form(account.flow("passport"), "user-2", &fields);
+    for field in ["selfie", "passportFront"] {
+        form = form.part(
+            field,
+            Part::bytes(picture("pass-passport", field)).file_name("x.jpg"),
+        );
+    }
+    let form = form.text("readings", "x").text("readings", "");
+    let request = account.server.request(Method::POST, VERIFY, &account.key);
+    let (status, body) = answer(request.multipart(form).send().await.unwrap()).await;
+    assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
 });
 
 /// What would fail the attempt is told before it, with the same codes.
@@ -405,7 +435,7 @@ async fn mistakes_are_told_before_they_cost_an_attempt() {
         let session = begun(&account, flow).await;
         let mut told = Value::Null;
         for field in fields.into_iter().filter(|field| !field.is_empty()) {
-            told = session.read_specimen(name, field).await;
+            told = session.read_beside(&told, name, field).await;
         }
         assert_eq!(told["codes"], json!(codes), "{name}: {told}");
         if codes.is_empty() {
@@ -420,6 +450,31 @@ async fn mistakes_are_told_before_they_cost_an_attempt() {
         told["codes"],
         json!([2508]),
         "another country than chosen: {told}"
+    );
+
+    // A picture that the person discarded counts for nothing.
+    let session = begun(&account, "any-document").await;
+    let discarded = session
+        .read_specimen("2506-id-card-sides-differ", "idCardBack")
+        .await;
+    let front = session.read_specimen("pass-id-card-td1", "idCardFront").await;
+    assert_eq!(front["codes"], json!([]), "{front}");
+    let together = session
+        .read_beside(&discarded, "pass-id-card-td1", "idCardFront")
+        .await;
+    assert_eq!(together["codes"], json!([2506]), "{together}");
+    let form = Form::new()
+        .text("otherSide", front["readingId"].as_str().unwrap().to_owned())
+        .part(
+            "idCardFront",
+            Part::bytes(picture("pass-id-card-td1", "idCardFront")).file_name("x.jpg"),
+        );
+    let request = session.request(Method::POST, READING).multipart(form);
+    let (status, body) = answer(request.send().await.unwrap()).await;
+    let fault = body["errors"][0].as_str().unwrap_or_default();
+    assert!(
+        status == 400 && fault.starts_with("otherSide - "),
+        "a front beside a front: {body}"
     );
 
     let session = begun(&account, "any-document").await;

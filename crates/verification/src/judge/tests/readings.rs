@@ -332,6 +332,18 @@ fn each_side_is_told_its_own_faults() {
         "not the front's 2001 again"
     );
     assert!(told(&front, None, true).is_empty(), "the other side explains it");
+    // The front after its back: what the back alone shows is not the front's.
+    let mut back = document(IdCard);
+    back.front = None;
+    if let MrzFinding::Read(mrz) = &mut back.mrz {
+        mrz.accepted = false;
+        mrz.data.expiry_date = Some("2020-01-31".into());
+    }
+    let both = DocumentEvidence {
+        front: Some(side(0)),
+        ..back.clone()
+    };
+    assert_eq!(told(&both, Some(&back), false), [2001]);
     // Print is no proof while the back with the zone is missing, and its missing zone is no fault.
     let mut expired = front.clone();
     expired.front = Some(side(1));
