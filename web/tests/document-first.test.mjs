@@ -94,7 +94,7 @@ test("mistakes are told with the fix before they cost an attempt", async () => {
     assert.equal(await me.heading(), t("review.bad"), name);
     assert.equal((await polled(page)).metadata.attempts, 0, name);
     if (code !== 2511 && code !== 2001) {
-      await me.button("document.title").click();
+      await me.button("review.otherdocument").click();
       await me.at("document");
     }
     await watched.close(server);

@@ -111,7 +111,7 @@ export function render() {
     : work.country && work.documentDone ? t("details.more", { merchant: app.merchant(), country: nameOf(facts, work.country) })
     : t("details.lead");
   const document = isRead ? urls.map(({ url, side }) => zoomable(url, t(`review.alt.${side}`))) : [];
-  const number = isRead && work.documentNumber ? h("p", { class: "fine" }, t("details.number", { number: work.documentNumber })) : null;
+  const number = isRead && work.documentNumber ? h("p", { class: "fine number-read" }, t("details.number", { number: work.documentNumber })) : null;
   return { body: [heading(t("details.title")), lead(intro), ...document, number, form], cleanup: () => urls.forEach(({ url }) => URL.revokeObjectURL(url)) };
 }
 
@@ -192,7 +192,7 @@ function textField(name, value, changed) {
   /** Offers the Latin spelling of the typed text, or what the document says if that differs. */
   function suggest() {
     const typed = normal(name, input.value);
-    const isCorrected = Boolean(proposed && typed && !isSame(typed, proposed.value));
+    const isCorrected = Boolean(proposed && typed && !isSame(latin(typed), proposed.value));
     const spelled = LATIN.includes(name) && fault(name, typed) === "error.latin" ? latin(input.value) : isCorrected ? (proposed?.value ?? "") : "";
     // Leaving the field must not replace a button while it is pressed.
     if (`${spelled} ${isCorrected}` === suggested) return;

@@ -307,7 +307,7 @@ async function review(side) {
       actions(
         canChange ? button("primary", t("review.country", { country: countryName(stated.alpha2, stated.name) }), changeCountry) : null,
         canChange ? button("secondary", redoText, redo) : isRefused ? button("primary", redoText, redo) : doubts ? button("primary", redoText, redo) : button("primary", useText, use),
-        otherDocument ? button("secondary", t("document.title"), chooseDocument) : null,
+        otherDocument ? button("secondary", t("review.otherdocument"), chooseDocument) : null,
         side === "back" && code && OTHER_SIDES.includes(code) ? button("secondary", t(`picture.front.${work.type}`), retakeFront) : null,
         isRefused ? null : doubts ? button("secondary", t("review.anyway"), use) : button("secondary", redoText, redo),
       ),
