@@ -502,6 +502,7 @@ mod tests {
                 faces: 1_000,
                 deciding_similarity: 90.0,
             }),
+            taken_from_document: vec!["dob".into()],
             ..Detail::default()
         })
         .unwrap();
