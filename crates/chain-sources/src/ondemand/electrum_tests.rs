@@ -191,14 +191,16 @@ fn index(transport: Arc<dyn Transport>) -> OnDemand {
 fn an_electrum_server_gives_the_graphs_answers() {
     let folder = tempfile::tempdir().unwrap();
     let graph = Graph::open(folder.path(), Currency::Btc).unwrap();
-    for (height, block) in (FIRST..).zip(&blocks()) {
+    // Made once: their times are of this second.
+    let chain = blocks();
+    for (height, block) in (FIRST..).zip(&chain) {
         let raw = bytes(block);
         let raw = RawBlock::parse(Currency::Btc, &raw).unwrap();
         graph
             .append(&NewBlock::of_raw(Currency::Btc, height, &raw))
             .unwrap();
     }
-    let index = index(Arc::new(FakeElectrum(blocks())));
+    let index = index(Arc::new(FakeElectrum(chain.clone())));
     let profile = Profile::built_in();
     for number in 1..7 {
         let address = holder(number);
@@ -207,7 +209,7 @@ fn an_electrum_server_gives_the_graphs_answers() {
         let fetched = screen_address(&index.screening().unwrap(), &HolderLabels, &profile, &request).unwrap();
         assert_eq!(told(&bulk), told(&fetched), "{number}");
     }
-    for block in blocks() {
+    for block in chain {
         for made in &block.txdata {
             let id = made.compute_txid().to_string();
             let request = Request::new(Currency::Btc, Subject::Transaction(&id));
