@@ -69,7 +69,7 @@ async function show(number, tries) {
     if (end.state === "passed" || end.state === "review" || failed >= tries || ends.length - failed > MOST_VOID) finish();
   }
   await open(await server.link(await server.flow({ ...documentsFlow({ liveness: true }), settings: { reviewPolicy: "on_match" } }), `film-${number}`));
-  const me = person(page, await specimen("pass-passport"));
+  const me = person(page, await specimen("pass-passport"), { byFile: true });
   const walk = (async () => {
     for (let known = 0; (await me.to("outcome", "end", "selfie-stopped")) === "selfie-stopped"; known = ends.length) {
       // The page itself ends a run when its connection is slow or broken.

@@ -42,7 +42,7 @@ async function arrive(browser, wanted, { flow = liveness, visitor, language = "e
   const { page } = watched;
   const mock = await mockChallenge(page, wanted);
   await watched.open(await server.link(await server.flow(flow)));
-  const me = person(page, await specimen("pass-passport"), { language });
+  const me = person(page, await specimen("pass-passport"), { language, byFile: true });
   await me.to("selfie", "selfie-trouble");
   return { watched, page, me, mock };
 }
@@ -270,7 +270,7 @@ test("the portal's preview shows the primer and needs no server", async () => {
     await route.fulfill({ response, body });
   });
   await page.goto(await server.link(flow));
-  const me = person(page, await specimen("pass-passport"));
+  const me = person(page, await specimen("pass-passport"), { byFile: true });
   await me.to("selfie");
   assert.equal(await me.heading(), t("challenge.title"));
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));

@@ -22,9 +22,10 @@ const STEMS = { PASSPORT: "passport", DRIVERS: "drivers", ID_CARD: "idCard", RES
 /**
  * @param {Page | import("playwright-core").Frame} page
  * @param {Specimen} specimen whose details and pictures this applicant uses
- * @param {{language?: string, fields?: Record<string, string>, files?: Record<string, any>}} [different] what to use instead
+ * @param {{language?: string, fields?: Record<string, string>, files?: Record<string, any>, byFile?: boolean}} [different] what to use instead;
+ *   `byFile`: never opens the camera, which shows something else
  */
-export function person(page, specimen, { language = "en", fields = {}, files = {} } = {}) {
+export function person(page, specimen, { language = "en", fields = {}, files = {}, byFile = false } = {}) {
   const details = { ...specimen.fields, ...fields };
   const type = details["documentTypes"] ?? "";
 
@@ -98,7 +99,7 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
   /** @param {"front" | "back" | "selfie"} side */
   const takePicture = (side) => async () => {
     if (await isReview()) return acceptPicture();
-    if (await button("picture.camera").count()) return openCamera();
+    if (!byFile && (await button("picture.camera").count())) return openCamera();
     return chooseFile(side);
   };
 
