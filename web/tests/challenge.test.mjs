@@ -270,7 +270,7 @@ test("the portal's preview shows the primer and needs no server", async () => {
     await route.fulfill({ response, body });
   });
   await page.goto(await server.link(flow));
-  const me = person(page, await specimen("pass-passport"), { byFile: true });
+  const me = person(page, await specimen("pass-passport"));
   await me.to("selfie");
   assert.equal(await me.heading(), t("challenge.title"));
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
