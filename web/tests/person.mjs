@@ -23,7 +23,7 @@ const STEMS = { PASSPORT: "passport", DRIVERS: "drivers", ID_CARD: "idCard", RES
  * @param {Page | import("playwright-core").Frame} page
  * @param {Specimen} specimen whose details and pictures this applicant uses
  * @param {{language?: string, fields?: Record<string, string>, files?: Record<string, any>, byFile?: boolean}} [different] what to use instead;
- *   `byFile`: never opens the camera, which shows something else
+ *   `byFile`: the document's pictures are files, because the camera shows something else
  */
 export function person(page, specimen, { language = "en", fields = {}, files = {}, byFile = false } = {}) {
   const details = { ...specimen.fields, ...fields };
@@ -99,7 +99,8 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
   /** @param {"front" | "back" | "selfie"} side */
   const takePicture = (side) => async () => {
     if (await isReview()) return acceptPicture();
-    if (!byFile && (await button("picture.camera").count())) return openCamera();
+    const isFile = byFile && side !== "selfie";
+    if (!isFile && (await button("picture.camera").count())) return openCamera();
     return chooseFile(side);
   };
 
