@@ -21,7 +21,7 @@ async function arrive(flow, behaviour) {
   const watched = await newVisitor(browser);
   await before(watched.page, behaviour);
   await watched.open(await server.link(await server.flow({ ...documentsFlow(flow), settings: { reviewPolicy: "on_match" } }), "head"));
-  return { watched, page: watched.page, me: person(watched.page, await specimen("pass-passport")) };
+  return { watched, page: watched.page, me: person(watched.page, await specimen("pass-passport"), { byFile: true }) };
 }
 
 /** @param {import("playwright-core").Page} page */
