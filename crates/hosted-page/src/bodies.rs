@@ -34,6 +34,8 @@ pub struct PreviewBody {
     /// The accepted documents, of which one is needed; empty if none is.
     #[schema(example = json!(["PASSPORT", "ID_CARD"]))]
     pub document_types: Vec<String>,
+    /// Whether applicants of some country send a document and a selfie, which the consent then covers.
+    pub asks_document: bool,
     /// `selfie`, `live selfie` or `liveness`.
     #[schema(example = "selfie")]
     pub biometric_type: String,
@@ -70,6 +72,7 @@ impl From<&Preview> for PreviewBody {
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
+            asks_document: preview.asks_document,
             biometric_type: configuration.biometric().as_str().into(),
             document_upload_type: configuration.document_upload_type().into(),
             fields: verification::hosted::personal_fields(configuration)

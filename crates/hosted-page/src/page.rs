@@ -211,7 +211,7 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
             "needs" => html(
                 preview
                     .filter(|_| !visit.is_handoff)
-                    .map(|preview| needs(locale, preview))
+                    .map(|preview| needs(locale, preview) + &terms(locale, preview))
                     .unwrap_or_default(),
             ),
             "action" => html(
@@ -290,13 +290,32 @@ fn needs(locale: &Locale, preview: &Preview) -> String {
             )
         }),
         has_documents.then(|| ("face", locale.text("open.need.selfie", &[]))),
-        Some(("person", locale.text("open.need.details", &[]))),
+        (!has_documents).then(|| ("person", locale.text("open.need.details", &[]))),
         Some(("clock", locale.text("open.need.time", &[("minutes", &minutes)]))),
     ];
     let row = |(name, text): (&str, String)| format!("<li>{}<span>{}</span></li>", icon(name), escape(&text));
     let rows: String = items.into_iter().flatten().map(row).collect();
     let title = escape(&locale.text("open.need.title", &[]));
     format!(r#"<h2 class="small">{title}</h2><ul class="needs">{rows}</ul>"#)
+}
+
+/// What the applicant agrees to. Its elements equal those from `web/verify/screens/consent.js`.
+fn terms(locale: &Locale, preview: &Preview) -> String {
+    let text = |key: &str| escape(&locale.text(key, &[("merchant", &preview.branding.name)]));
+    let points: &[&str] = match preview.asks_document {
+        true => &["consent.details", "consent.face", "consent.keep"],
+        false => &["consent.details.only", "consent.keep"],
+    };
+    let points: String = points
+        .iter()
+        .map(|key| format!("<li>{}</li>", text(key)))
+        .collect();
+    format!(
+        r#"<h2 class="small">{}</h2><p>{}</p><ul class="points">{points}</ul><p class="fine">{}</p>"#,
+        text("consent.title"),
+        text("consent.lead"),
+        text("consent.rights")
+    )
 }
 
 /// The start button. If it is pressed before the scripts have run, it opens a popover that records the press
@@ -327,10 +346,10 @@ fn start(locale: &Locale, is_handoff: bool, branding: &Branding) -> String {
     };
     let until = escape(&locale.text("open.until", &[("time", time)]));
     format!(
-        r#"{}<div class="actions">{}{starting}<p class="fine">{} <span class="ghost" aria-hidden="true">{until}</span></p></div>"#,
+        r#"{}<div class="actions">{}{starting}<button type="button" class="plain" disabled>{}</button><p class="fine"><span class="ghost" aria-hidden="true">{until}</span></p></div>"#,
         links(locale, branding),
         button(text("open.start")),
-        text("open.privacy")
+        text("consent.no")
     )
 }
 

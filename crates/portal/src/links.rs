@@ -7,13 +7,14 @@ use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use qrcode::{EcLevel, QrCode, render::svg};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use service::api_log::MASK;
 use service::permissions::Action;
 use service::problem::{Family, Kind, Problem};
 use service::{App, Shared, flows, groups, sessions};
 use store::groups::Group;
 use store::sessions::{Session, SessionStatus};
+use verification::dates;
 
 use super::page::{Page, html};
 use super::routes::Routes;
@@ -88,18 +89,79 @@ struct LinksPage {
     groups: Vec<Group>,
     rows: Vec<Row>,
     asked: LinkForm,
-    user_fault: String,
-    place_fault: String,
+    faults: LinkFaults,
 }
 
-/// The form's fields: the user and the Flow.
+/// The form's fields: the user, the Flow and the expected person.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct LinkForm {
-    #[serde(rename = "userId")]
     user_id: String,
     /// Group and Flow as `GROUP.FLOW`, because a Flow is chosen in a Group.
     place: String,
+    first_name: String,
+    last_name: String,
+    /// Date of birth, `YYYY-MM-DD`.
+    dob: String,
+}
+
+impl LinkForm {
+    /// Whom the merchant expects, as the API takes it; `None` if all fields are empty.
+    fn expected(&self) -> Option<Value> {
+        let dob = self.dob.trim();
+        let dob = dates::parse_iso(dob).map_or_else(|| dob.to_owned(), dates::format_us);
+        let fields = [
+            ("firstName", self.first_name.trim()),
+            ("lastName", self.last_name.trim()),
+            ("dob", dob.as_str()),
+        ];
+        let filled = fields.into_iter().filter(|(_, text)| !text.is_empty());
+        let members: Map<String, Value> = filled
+            .map(|(name, text)| (name.to_owned(), text.into()))
+            .collect();
+        (!members.is_empty()).then_some(members.into())
+    }
+}
+
+/// The errors beside the form's fields. Empty: none.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct LinkFaults {
+    user: String,
+    place: String,
+    first_name: String,
+    last_name: String,
+    dob: String,
+}
+
+impl LinkFaults {
+    fn of(page: &Page, problem: &Problem) -> Self {
+        let mut faults = LinkFaults::default();
+        for error in problem.errors() {
+            let (field, reason) = error.split_once(" - ").unwrap_or((error, ""));
+            let named = || {
+                let label = page.word("links.expected", field.trim_start_matches("expected."));
+                page.tf("links.fault.expected", &[("field", &label), ("reason", reason)])
+            };
+            match field {
+                "userId" if reason == "cannot be empty" => faults.user = page.t("links.fault.empty"),
+                "userId" => faults.user = page.t1("links.fault.user", "reason", reason),
+                "expected.firstName" => faults.first_name = named(),
+                "expected.lastName" => faults.last_name = named(),
+                // The field is a date, so its format is the browser's.
+                "expected.dob" => faults.dob = page.t("links.fault.dob"),
+                "expected" => faults.place = page.t("links.fault.no_document"),
+                _ => faults.place = page.t("links.fault.place"),
+            }
+        }
+        if faults == LinkFaults::default() {
+            faults.place = page.t("links.fault.place");
+        }
+        faults
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == LinkFaults::default()
+    }
 }
 
 async fn page(
@@ -107,7 +169,7 @@ async fn page(
     member: &Member,
     page: Page,
     asked: LinkForm,
-    [user_fault, place_fault]: [String; 2],
+    faults: LinkFaults,
 ) -> Result<Response, Problem> {
     let scope = member.scope()?;
     let groups = groups::list(app, scope).await?;
@@ -128,14 +190,13 @@ async fn page(
             }
         })
         .collect();
-    let is_refused = !user_fault.is_empty() || !place_fault.is_empty();
+    let is_refused = !faults.is_empty();
     let shown = html(LinksPage {
         page,
         groups,
         rows,
         asked,
-        user_fault,
-        place_fault,
+        faults,
     })?;
     Ok(match is_refused {
         true => (axum::http::StatusCode::BAD_REQUEST, shown).into_response(),
@@ -161,7 +222,8 @@ async fn make(
     )?;
     let (group_id, flow_id) = asked.place.split_once('.').unwrap_or_default();
     let body = json!({"userId": asked.user_id.trim(), "groupId": group_id, "flowId": flow_id});
-    let body = body.as_object().cloned().unwrap_or_default();
+    let mut body = body.as_object().cloned().unwrap_or_default();
+    body.extend(asked.expected().map(|expected| ("expected".to_owned(), expected)));
     match sessions::link(&app, &caller, &body).await {
         Ok(url) => {
             let flow = flows::get(&app, caller.scope, flow_id).await?;
@@ -173,15 +235,7 @@ async fn make(
             Ok(link.show(&app, &member).await?)
         }
         Err(problem) if matches!(problem.kind(), Kind::Invalid | Kind::NotFound) => {
-            let about_user = problem
-                .errors()
-                .iter()
-                .find_map(|error| error.strip_prefix("userId - "));
-            let faults = match about_user {
-                Some("cannot be empty") => [frame.t("links.fault.empty"), String::new()],
-                Some(reason) => [frame.t1("links.fault.user", "reason", reason), String::new()],
-                None => [String::new(), frame.t("links.fault.place")],
-            };
+            let faults = LinkFaults::of(&frame, &problem);
             Ok(page(&app, &member, frame, asked, faults).await?)
         }
         Err(problem) => Err(problem.into()),

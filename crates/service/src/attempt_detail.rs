@@ -15,7 +15,9 @@ use store::attempts::Attempt;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
 use verification::challenge::Report;
+use verification::evidence::ExpectedComparison;
 use verification::hold::Hold;
+use verification::judge::expected;
 use verification::names::ScreenedName;
 use verification::rescreening::AttemptNames;
 use verification::reuse::PictureReuse;
@@ -76,6 +78,9 @@ pub struct Detail {
     /// Pictures that were in earlier attempts under another `externalUserId`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reuses: Vec<PictureReuse>,
+    /// The comparison with the person whom the merchant expects. It may be another person's data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedComparison>,
     /// Submitted fields whose value is the one that was read from the document before the submission.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taken_from_document: Vec<String>,
@@ -140,7 +145,13 @@ pub(crate) fn for_its_person(attempt: &Attempt) -> Result<Value, Problem> {
 
 fn exported(detail: &str) -> serde_json::Result<Value> {
     let mut members: serde_json::Map<String, Value> = serde_json::from_str(detail)?;
-    members.retain(|name, _| EXPORTED.contains(&name.as_str()));
+    // An expected person who was confirmed is this one. Any other may be somebody else.
+    let is_own = |expected: &Value| {
+        let compared = ExpectedComparison::deserialize(expected).ok();
+        compared.is_some_and(|compared| expected::difference(&compared).is_none())
+    };
+    let has_own = members.get("expected").is_some_and(is_own);
+    members.retain(|name, _| EXPORTED.contains(&name.as_str()) || (has_own && name == "expected"));
     Ok(members.into())
 }
 
@@ -482,9 +493,17 @@ mod tests {
 
     use super::*;
 
-    /// The members of [`Detail`] that no export contains: why a reviewer decides (`holds`), other people's
-    /// data (`reuses`, `similar`), and biometric templates, possibly of a person whose picture was stolen.
-    const WITHHELD: [&str; 6] = ["boundFace", "heldFace", "holds", "reuses", "similar", "undecided"];
+    /// The members of [`Detail`] that no export contains: why a reviewer decides (`holds`), data that may be other
+    /// people's (`expected`, `reuses`, `similar`), and biometric templates, possibly of a person whose picture was stolen.
+    const WITHHELD: [&str; 7] = [
+        "boundFace",
+        "expected",
+        "heldFace",
+        "holds",
+        "reuses",
+        "similar",
+        "undecided",
+    ];
 
     #[test]
     fn an_export_contains_no_template_and_a_new_member_must_be_assigned() {
@@ -502,6 +521,10 @@ mod tests {
                 faces: 1_000,
                 deciding_similarity: 90.0,
             }),
+            expected: Some(ExpectedComparison {
+                person: serde_json::from_str(r#"{"firstName":"Ada","lastName":"Byron"}"#).unwrap(),
+                documents: Vec::new(),
+            }),
             taken_from_document: vec!["dob".into()],
             ..Detail::default()
         })
@@ -512,6 +535,18 @@ mod tests {
         let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(ToString::to_string).collect() };
         assert_eq!(names(&exported), set(&EXPORTED));
         assert_eq!(names(&whole), &set(&EXPORTED) | &set(&WITHHELD));
+    }
+
+    #[test]
+    fn only_a_confirmed_expected_person_is_exported() {
+        for (matches, is_exported) in [(true, true), (false, false)] {
+            let said = |field: &str| serde_json::json!({"field": field, "source": "MRZ", "found": "x", "match": matches, "score": 100.0, "isReliable": true});
+            let fields = [said("firstName"), said("lastName")];
+            let person = serde_json::json!({"firstName": "Ada", "lastName": "Byron"});
+            let detail = serde_json::json!({"expected": {"person": person, "documents": [fields]}});
+            let exported = exported(&detail.to_string()).unwrap();
+            assert_eq!(exported.get("expected").is_some(), is_exported, "{exported}");
+        }
     }
 
     #[test]

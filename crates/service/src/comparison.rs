@@ -1,10 +1,14 @@
-//! Compares submitted data with the documents' data. `documents::compare` compares; this module converts from
-//! and to the rules' types.
+//! Compares submitted data, and the person whom the merchant expects, with the documents' data. `documents::compare`
+//! compares; this module converts from and to the rules' types.
 
 use documents::compare::{self, SourceData, SubmittedData};
 use documents::confirmation;
-use documents::reading::{DocumentReading, MrzReading, Source as ReadSource};
-use verification::evidence::{ComparedField, Comparison, Consistency, Source};
+use documents::reading::{DocumentReading, MrzReading, PartialDate, Source as ReadSource};
+use jiff::civil::Date;
+use verification::evidence::{
+    ComparedField, Comparison, Consistency, ExpectedComparison, ExpectedField, Source,
+};
+use verification::expected::ExpectedPerson;
 use verification::submission::Submission;
 
 /// Compares every source of every document with the submission. `documents` has the readings of each
@@ -15,35 +19,15 @@ pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) ->
         first_name: text("firstName"),
         middle_name: text("middleName"),
         last_name: text("lastName"),
-        // Every calendar day is a valid date there too: `YYYY-MM-DD`.
-        birth_date: submission.dob.and_then(|dob| dob.to_string().parse().ok()),
+        birth_date: submission.dob.and_then(partial),
         document_number: None,
         nationality: text("nationality"),
     };
-    let said: Vec<Statement> = documents
-        .iter()
-        .enumerate()
-        .flat_map(|(document, sides)| {
-            let sides: Vec<&DocumentReading> = sides.iter().collect();
-            let of_side = |side: &&DocumentReading| statements(side, &sides);
-            let mut said: Vec<Statement> = sides.iter().flat_map(of_side).collect();
-            said.iter_mut()
-                .for_each(|statement| statement.said.document = document);
-            said
-        })
-        .collect();
-    let (reliable, said): (Vec<bool>, Vec<SourceData>) = said
-        .into_iter()
-        .map(|statement| (statement.is_reliable, statement.said))
-        .unzip();
+    let (reliable, said) = all_statements(documents);
     let compared = compare::compare(&claimed, &said);
     let fields = compared.field_results.into_iter().map(|result| ComparedField {
         field: result.field.to_owned(),
-        source: match result.source {
-            ReadSource::Mrz => Source::Mrz,
-            ReadSource::Pdf417 => Source::Pdf417,
-            ReadSource::Ocr => Source::Ocr,
-        },
+        source: source(result.source),
         is_reliable: reliable.get(result.said).is_some_and(|reliable| *reliable),
         submitted: result.submitted,
         extracted: result.extracted,
@@ -54,6 +38,63 @@ pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) ->
         fields: fields.collect(),
         warnings: compared.warnings,
     }
+}
+
+/// Compares the expected person with every source of each document. A slip that would be excused in an entry is none
+/// here: print counts as certain, so that a near name is another one.
+pub fn expected(person: &ExpectedPerson, documents: &[Vec<DocumentReading>]) -> ExpectedComparison {
+    let claimed = SubmittedData {
+        first_name: Some(person.first_name.clone()),
+        last_name: Some(person.last_name.clone()),
+        birth_date: person.dob.and_then(partial),
+        ..SubmittedData::default()
+    };
+    let of_document = |sides: &Vec<DocumentReading>| {
+        let (reliable, mut said) = all_statements(std::slice::from_ref(sides));
+        said.iter_mut().for_each(|said| said.certain = true);
+        let compared = compare::compare(&claimed, &said).field_results.into_iter();
+        compared
+            .map(|result| ExpectedField {
+                field: result.field.to_owned(),
+                source: source(result.source),
+                found: result.extracted,
+                matches: result.matches,
+                score: result.score,
+                is_reliable: reliable.get(result.said).is_some_and(|reliable| *reliable),
+            })
+            .collect()
+    };
+    ExpectedComparison {
+        person: person.clone(),
+        documents: documents.iter().map(of_document).collect(),
+    }
+}
+
+/// A calendar day as the comparison has it. Every day is a valid date there too: `YYYY-MM-DD`.
+fn partial(day: Date) -> Option<PartialDate> {
+    day.to_string().parse().ok()
+}
+
+fn source(read: ReadSource) -> Source {
+    match read {
+        ReadSource::Mrz => Source::Mrz,
+        ReadSource::Pdf417 => Source::Pdf417,
+        ReadSource::Ocr => Source::Ocr,
+    }
+}
+
+/// The data of every source of every document, and whether results may rely on each.
+fn all_statements(documents: &[Vec<DocumentReading>]) -> (Vec<bool>, Vec<SourceData>) {
+    let said = documents.iter().enumerate().flat_map(|(document, sides)| {
+        let sides: Vec<&DocumentReading> = sides.iter().collect();
+        let of_side = |side: &&DocumentReading| statements(side, &sides);
+        let mut said: Vec<Statement> = sides.iter().flat_map(of_side).collect();
+        said.iter_mut()
+            .for_each(|statement| statement.said.document = document);
+        said
+    });
+    said.map(|statement| (statement.is_reliable, statement.said))
+        .unzip()
 }
 
 /// Whether two sides belong to the same document, by the most certain source of each. An uncertain MRZ is none: a
@@ -147,7 +188,9 @@ fn statements(reading: &DocumentReading, sides: &[&DocumentReading]) -> Vec<Stat
 
 #[cfg(test)]
 mod tests {
-    use documents::reading::MrzWarning;
+    use documents::reading::{Field, MrzWarning, field};
+    use verification::codes::Code;
+    use verification::judge::expected::difference;
 
     use super::*;
 
@@ -178,7 +221,7 @@ mod tests {
 
     fn zone(names: &str, data: &str) -> DocumentReading {
         DocumentReading {
-            mrz: Some(documents::mrz::parse(&[names, data]).unwrap()),
+            mrz: Some(documents::mrz::parse(&[&format!("{names:<<44}"), data]).unwrap()),
             ..DocumentReading::default()
         }
     }
@@ -210,5 +253,73 @@ mod tests {
         mrz.accepted = false;
         mrz.warnings.push(MrzWarning::UncertainReading);
         assert_eq!(sides(&front, &uncertain), Consistency::Unknown);
+    }
+    #[test]
+    fn an_expected_person_is_found_in_a_zone_and_a_slip_is_another_person() {
+        let found = |first: &str, last: &str, dob: Option<Date>, documents: &[Vec<DocumentReading>]| {
+            let person = serde_json::json!({"firstName": first, "lastName": last});
+            let mut person: ExpectedPerson = serde_json::from_value(person).unwrap();
+            person.dob = dob;
+            difference(&expected(&person, documents)).map(Code::number)
+        };
+        let day = |day| Some(jiff::civil::date(1974, 8, day));
+        let whole = vec![vec![zone(NAMES, DATA)]];
+        let initial = vec![vec![zone("P<UTOERIKSSON<<J", DATA)]];
+        let single = vec![vec![zone("P<UTOARKFREITH", DATA)]];
+        let mut uncertain = whole.clone();
+        uncertain[0][0].mrz.as_mut().unwrap().accepted = false;
+        let two = vec![whole[0].clone(), single[0].clone()];
+        for (first, last, dob, documents, expected) in [
+            ("Anna Maria", "Eriksson", day(12), &whole, None),
+            ("anna", "ERIKSSON", None, &whole, None),
+            ("Анна", "Eriksson", None, &whole, None),
+            ("Anne", "Eriksson", None, &whole, Some(2502)),
+            ("Anna", "Ericsson", None, &whole, Some(2502)),
+            ("Anna", "Eriksson", day(13), &whole, Some(2502)),
+            ("Eriksson", "Anna", None, &whole, Some(2503)),
+            ("John", "Eriksson", None, &initial, Some(2503)),
+            ("Arkfreith", "Arkfreith", None, &single, None),
+            ("Anna", "Eriksson", None, &uncertain, Some(2503)),
+            ("Anna", "Eriksson", None, &two, Some(2502)),
+            ("Anna", "Eriksson", None, &vec![], Some(2503)),
+        ] {
+            assert_eq!(
+                found(first, last, dob, documents),
+                expected,
+                "{first} {last} {dob:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn print_confirms_only_the_same_name() {
+        let print = |given: &str, surname: &str| {
+            let said = [(field::FIRST_NAME, given), (field::LAST_NAME, surname)];
+            let field = |value: &str| Field {
+                value: value.to_owned(),
+                source: ReadSource::Ocr,
+                confidence: 1.0,
+                bounds: None,
+                printed: None,
+            };
+            let said = said.into_iter().filter(|(_, value)| !value.is_empty());
+            let visual = said
+                .map(|(name, value)| (name.to_owned(), field(value)))
+                .collect();
+            vec![vec![DocumentReading {
+                visual,
+                ..DocumentReading::default()
+            }]]
+        };
+        let person = serde_json::json!({"firstName": "Daniel", "lastName": "Rossi"});
+        let person: ExpectedPerson = serde_json::from_value(person).unwrap();
+        let found =
+            |documents: &[Vec<DocumentReading>]| difference(&expected(&person, documents)).map(Code::number);
+        assert_eq!(found(&print("DANIEL", "ROSSI")), None);
+        assert_eq!(found(&print("DANIELA", "ROSSI")), Some(2504));
+        // The zone outweighs print of which a part was not read.
+        let mut both = print("", "ROSSI");
+        both[0].push(zone("P<UTOROSSI<<DANIEL", DATA));
+        assert_eq!(found(&both), None);
     }
 }

@@ -17,6 +17,7 @@ use verification::evidence::{
     BarcodeFinding, Challenge, ComparedField, Consistency, DocumentData, DocumentEvidence, Evidence,
     FaceMatch, MatchVerdict, MrzFinding, MrzRead, PassiveCue, PictureState, SelfieEvidence, SideEvidence,
 };
+use verification::expected::ExpectedPerson;
 use verification::picture::{self, Resemblance};
 use verification::settings::{FraudSigns, Settings};
 use verification::submission::{FileField, Side, Submission};
@@ -52,7 +53,7 @@ pub struct GatheredEvidence {
 pub fn gather_evidence(
     app: &App,
     submission: &Submission,
-    settings: &Settings,
+    (settings, expected): (&Settings, Option<&ExpectedPerson>),
     files: &mut BTreeMap<String, File>,
     gone: &Abandoned,
 ) -> Result<GatheredEvidence, Problem> {
@@ -68,7 +69,10 @@ pub fn gather_evidence(
         },
         pictures: Fingerprints::new(),
     };
+    let compare_expected =
+        |readings: &[Vec<DocumentReading>]| expected.map(|person| comparison::expected(person, readings));
     if submission.document_types.is_empty() && !files.contains_key(FileField::Selfie.as_str()) {
+        gathered.evidence.expected = compare_expected(&[]);
         return Ok(gathered);
     }
     let mut looker = EvidenceGatherer {
@@ -108,6 +112,7 @@ pub fn gather_evidence(
         .collect();
     gathered.seen.documents = gathered.evidence.documents.iter().map(document_seen).collect();
     gathered.evidence.comparison = compared;
+    gathered.evidence.expected = compare_expected(&readings);
     gathered.evidence.selfie = selfie;
     gathered.face = face.and_then(|face| face.embedding);
     // Every worker of a process has the same models, so this names those that read the files.

@@ -39,6 +39,8 @@ pub struct Preview {
     pub sandbox: bool,
     /// The required data and documents, except for countries with an override.
     pub configuration: Configuration,
+    /// Whether applicants of some country send a document and a selfie, which the consent then covers.
+    pub asks_document: bool,
     /// The estimated duration in minutes.
     pub minutes: u32,
     /// When the link expires (ms).
@@ -47,12 +49,13 @@ pub struct Preview {
 
 impl Preview {
     fn new(merchant: &Merchant, scope: Scope, flow: Flow, expires_at: i64) -> Result<Self, Problem> {
-        let configuration = flows::parse(&flow.into())?.defaults;
+        let rules = flows::parse(&flow.into())?;
         Ok(Preview {
             branding: branding::branding(merchant)?,
             sandbox: scope.sandbox,
-            minutes: hosted::estimated_minutes(&configuration),
-            configuration,
+            minutes: hosted::estimated_minutes(&rules.defaults),
+            asks_document: rules.may_ask_document(),
+            configuration: rules.defaults,
             expires_at,
         })
     }
@@ -120,6 +123,7 @@ pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Resu
             group_id: Uuid::new_v4(),
             flow_id: flow.id,
             user_id: "preview".into(),
+            expected: None,
         },
         status: SessionStatus::Pending,
         stage: Stage::Open,

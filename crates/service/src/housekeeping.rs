@@ -186,6 +186,7 @@ async fn sweep(app: &App) -> Result<u64, store::Error> {
         Ok(store::limits::sweep(tx).await?
             + store::idempotency::sweep(tx).await?
             + store::sessions::sweep_links(tx, links_before).await?
+            + store::sessions::forget_expected(tx).await?
             + store::sessions::sweep(tx, links_before).await?
             + store::challenges::sweep(tx, challenges_before).await?
             + store::outbox::sweep(tx, events_before).await?

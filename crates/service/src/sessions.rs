@@ -4,6 +4,8 @@
 
 use std::net::IpAddr;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 use store::flows::Flow;
@@ -11,6 +13,7 @@ use store::merchants::Merchant;
 use store::sessions::{self, Link, LinkToken, Session, SessionStatus, Stage};
 use store::{Conn, Error, Scope, Tx, admissions, attempts, audit};
 use uuid::Uuid;
+use verification::expected::ExpectedPerson;
 use verification::link::LinkRequest;
 use verification::status::AttemptStatus;
 use verification::submission::SessionBinding;
@@ -30,16 +33,22 @@ const CONFIGURATIONS: Uuid = Uuid::from_u128(0x1f1d_6b0e_8a3c_4c55_9d53_0d0b_6c1
 
 /// Creates a one-time link and returns its URL.
 pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<String, Problem> {
-    let request =
-        LinkRequest::parse(body).map_err(|errors| Problem::invalid(errors.join("; ")).with_errors(errors))?;
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let request = LinkRequest::parse(body, today)
+        .map_err(|errors| Problem::invalid(errors.join("; ")).with_errors(errors))?;
     let id = |text: &str, what: &str| Uuid::parse_str(text).map_err(|_| missing(what));
     let link = Link {
         flow_id: id(&request.flow_id, "Flow")?,
         group_id: id(&request.group_id, "Group")?,
         user_id: request.user_id,
+        expected: request.expected.as_ref().map(expected_record).transpose()?,
     };
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
-        configuration(tx, caller.scope, &link).await?;
+        let flow = configuration(tx, caller.scope, &link).await?;
+        if link.expected.is_some() && !flows::parse(&flow.into())?.may_ask_document() {
+            let fault = "expected - the Flow asks for no document that it could be compared with";
+            return Err(Problem::invalid(fault).with_errors(vec![fault.to_owned()]));
+        }
         let token = sessions::create_link(tx, caller.scope, &link, LINK_MS).await?;
         let entry = caller.audit_entry("link.created", &request.flow_id);
         audit::write(tx, caller.scope, &entry).await?;
@@ -49,7 +58,25 @@ pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Resu
     Ok(format!("{}?iswebsdklink=true&token={token}", app.websdk_url))
 }
 
-/// A link for the applicant, Group and Flow of an attempt, so that the applicant can try once more.
+/// The expected person as a link and its session keep it.
+fn expected_record(person: &ExpectedPerson) -> Result<String, Problem> {
+    serde_json::to_string(person).map_err(Problem::internal)
+}
+
+/// Whom the merchant expects in a session.
+///
+/// # Errors
+/// 503 if this version cannot read the record: without it, the session's attempts would not be compared.
+pub fn expected(session: &Session) -> Result<Option<ExpectedPerson>, Problem> {
+    let record = session.link.expected.as_deref();
+    record.map(serde_json::from_str).transpose().map_err(|error| {
+        let text = "The record of this session cannot be read. A newer version may have written it; an operator finds the reason in the log";
+        let fault = verification::json::describe_without_values(&error);
+        Problem::unavailable(text).because(format!("session {}, expected: {fault}", session.id))
+    })
+}
+
+/// A link for the applicant, Group, Flow and expected person of an attempt, so that the applicant can try once more.
 pub async fn link_again(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<String, Problem> {
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         let attempt = attempts::get(tx, scope, log_id)
@@ -59,9 +86,14 @@ pub async fn link_again(app: &App, scope: Scope, log_id: i64, actor: &str) -> Re
             let text = "This attempt has no Group, and a link needs one. Create the link under Links";
             Problem::invalid(text).named("no_group")
         })?;
+        let expected = attempt_detail::Detail::of(&attempt)?.expected;
         let link = Link {
             flow_id: attempt.flow_id,
             group_id,
+            expected: expected
+                .as_ref()
+                .map(|one| expected_record(&one.person))
+                .transpose()?,
             user_id: attempt.external_user_id,
         };
         configuration(tx, scope, &link).await?;
@@ -402,6 +434,7 @@ mod tests {
                     group_id: Uuid::nil(),
                     flow_id: Uuid::nil(),
                     user_id: String::new(),
+                    expected: None,
                 },
                 status: SessionStatus::Pending,
                 stage,

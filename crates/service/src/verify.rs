@@ -20,6 +20,7 @@ use store::{DataKey, Scope, Tx, audit, people};
 use tracing::Instrument;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
+use verification::expected::ExpectedPerson;
 use verification::flow::Flow;
 use verification::identity::SubmissionScope;
 use verification::judge::{Examination, Judgement, examine};
@@ -82,7 +83,7 @@ pub async fn run(
 
     let settings = merchants::settings(&caller.merchant)?.for_flow(&against.flow.settings.screening_lists);
     let (mut gathered, screened, files) =
-        gather_and_screen(app, &submission, &against.flow, settings.clone(), files).await?;
+        gather_and_screen(app, &submission, &against, settings.clone(), files).await?;
     let taken_from_document = readings.mark_taken(&submission, &mut gathered.evidence)?;
     if let Some(session_id) = against.session_id.filter(|_| submission.via_bearer) {
         let wanted = submission.document_configuration(&against.flow).biometric();
@@ -120,6 +121,8 @@ struct VerificationTarget {
     flow: Flow,
     grouping_id: Option<Uuid>,
     session_id: Option<Uuid>,
+    /// Whom the merchant expects in the session.
+    expected: Option<ExpectedPerson>,
 }
 
 /// Reads the Flow, the Group and, if one is named, the session, and checks that they belong together.
@@ -135,17 +138,17 @@ async fn load_target(
     let stored = store::flows::get(&mut conn, scope, flow_id)
         .await?
         .ok_or_else(|| missing("Flow"))?;
-    let session_id = match (&caller.session, submission.session_id()) {
+    let session = match (&caller.session, submission.session_id()) {
         (Some(session), _) => {
             sessions::check_attempts(session)?;
-            Some(session.id)
+            Some(session.clone())
         }
         (None, None) => None,
         (None, Some(id)) => {
             let session = sessions::find_open(&mut conn, scope, id).await?;
             sessions::check_attempts(&session)?;
             submission.bind_to_session(&sessions::binding(&session))?;
-            Some(session.id)
+            Some(session)
         }
     };
     let grouping_id = match submission.grouping_id() {
@@ -168,7 +171,8 @@ async fn load_target(
         has_webhook,
         flow: flows::parse(&stored.into())?,
         grouping_id,
-        session_id,
+        session_id: session.as_ref().map(|session| session.id),
+        expected: session.as_ref().map(sessions::expected).transpose()?.flatten(),
     })
 }
 
@@ -177,12 +181,12 @@ async fn load_target(
 async fn gather_and_screen(
     app: &Shared,
     submission: &Arc<Submission>,
-    flow: &Flow,
+    against: &VerificationTarget,
     settings: MerchantSettings,
     mut files: BTreeMap<String, File>,
 ) -> Result<(GatheredEvidence, ScreenedNames, BTreeMap<String, File>), Problem> {
     let (shared, submission) = (Arc::clone(app), Arc::clone(submission));
-    let flow_settings = flow.settings.clone();
+    let (flow_settings, expected) = (against.flow.settings.clone(), against.expected.clone());
     // Only the lists that the installation uses now may be used.
     app.lists
         .confirm(&app.db)
@@ -193,7 +197,8 @@ async fn gather_and_screen(
             let (lists, sandbox) = (&shared.lists, submission.sandbox);
             let submitted = vec![ScreenedName::submitted(&submission)];
             let submitted = ScreenedNames::new(submitted, lists, sandbox, &settings)?;
-            let gathered = gather_evidence(&shared, &submission, &flow_settings, &mut files, gone)?;
+            let against = (&flow_settings, expected.as_ref());
+            let gathered = gather_evidence(&shared, &submission, against, &mut files, gone)?;
             let on_documents = of_documents(&gathered.evidence.documents);
             let screened = submitted.with(on_documents, lists, sandbox, &settings)?;
             Ok((gathered, screened, files))
@@ -433,6 +438,7 @@ async fn record_in_one_transaction(
             similar,
             undecided,
             reuses,
+            expected: gathered.evidence.expected.clone(),
             taken_from_document: taken_from_document
                 .iter()
                 .map(|field| (*field).to_owned())

@@ -118,7 +118,7 @@ pub async fn expire_if_due(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, 
 async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = concat!(
-        "update sessions set status = $5, stage = 'done',
+        "update sessions set status = $5, stage = 'done', expected_sealed = null,
              completed_at = case when admitted_until > expires_at then admitted_until else expires_at end
          where merchant_id = $1 and sandbox = $2 and id = $3 and attempts = $4 and ",
         is_due!("$6")

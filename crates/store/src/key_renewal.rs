@@ -217,6 +217,10 @@ async fn batch(tx: &mut Tx, scope: Scope, step: usize, after: &[u8]) -> Result<O
             column!(tx, scope, after, "wallet_alerts", "id": Uuid, "finding_sealed", "wallet_alerts.finding")
         }
         12 => column!(tx, scope, after, "wallet_alerts", "id": Uuid, "reason_sealed", "wallet_alerts.reason"),
+        13 => {
+            column!(tx, scope, after, "link_tokens", "token_ref": Vec<u8>, "expected_sealed", "link_tokens.expected")
+        }
+        14 => column!(tx, scope, after, "sessions", "id": Uuid, "expected_sealed", "sessions.expected"),
         _ => return Ok(None),
     }))
 }

@@ -16,7 +16,7 @@ use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Scope, Tx, document_readings};
 
 /// The content of a link: its applicant, Group and Flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Link {
     /// The Group.
     pub group_id: Uuid,
@@ -24,6 +24,19 @@ pub struct Link {
     pub flow_id: Uuid,
     /// The merchant's label for the applicant (sealed).
     pub user_id: String,
+    /// Whom the merchant expects, as JSON that this crate does not read (sealed). A session that has ended has none.
+    pub expected: Option<String>,
+}
+
+/// Without the label and the expected person, which are personal data.
+impl std::fmt::Debug for Link {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Link")
+            .field("group_id", &self.group_id)
+            .field("flow_id", &self.flow_id)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The state of a link token.
@@ -59,14 +72,18 @@ pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) ->
         &seal_context(scope.merchant_id, "link_tokens.user_id", &token_ref),
         link.user_id.as_bytes(),
     );
+    let expected = link.expected.as_ref().map(|expected| {
+        let context = seal_context(scope.merchant_id, "link_tokens.expected", &token_ref);
+        key.seal(&context, expected.as_bytes())
+    });
     let now = tx.now();
     let user_ref = external_ref(tx, scope, &link.user_id);
     execute!(
         tx,
         scope,
         "insert into link_tokens (merchant_id, sandbox, token_ref, group_id, flow_id, user_id_sealed, created_at,
-             expires_at, user_ref)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+             expires_at, user_ref, expected_sealed)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         &token_ref,
         link.group_id,
         link.flow_id,
@@ -74,6 +91,7 @@ pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) ->
         now,
         now + ttl_ms,
         &user_ref,
+        expected,
     )?;
     Ok(token)
 }
@@ -114,6 +132,7 @@ struct LinkRow {
     group_id: Uuid,
     flow_id: Uuid,
     user_id_sealed: Vec<u8>,
+    expected_sealed: Option<Vec<u8>>,
     expires_at: i64,
     used_at: Option<i64>,
 }
@@ -135,7 +154,7 @@ pub async fn peek_link(conn: &mut Conn, token: &str) -> Result<LinkToken, Error>
             "the link's token carries the account and not the mode"
         ),
         LinkRow,
-        "select sandbox, group_id, flow_id, user_id_sealed, expires_at, used_at from link_tokens
+        "select sandbox, group_id, flow_id, user_id_sealed, expected_sealed, expires_at, used_at from link_tokens
          where merchant_id = $1 and token_ref = $2",
         &token_ref
     )?;
@@ -158,6 +177,8 @@ async fn good(
         &seal_context(merchant.id, "link_tokens.user_id", token_ref),
         &row.user_id_sealed,
     )?;
+    let expected = seal_context(merchant.id, "link_tokens.expected", token_ref);
+    let expected = open_optional(&key, &expected, row.expected_sealed.as_deref())?;
     Ok(LinkToken::Valid {
         scope: Scope {
             merchant_id: merchant.id,
@@ -167,6 +188,7 @@ async fn good(
             group_id: row.group_id,
             flow_id: row.flow_id,
             user_id,
+            expected,
         },
         expires_at: row.expires_at,
         merchant: Box::new(merchant),
@@ -194,14 +216,41 @@ pub async fn redeem_link(tx: &mut Tx, token: &str) -> Result<LinkToken, Error> {
         LinkRow,
         "update link_tokens set used_at = $3
          where merchant_id = $1 and token_ref = $2 and used_at is null and expires_at > $3
-         returning sandbox, group_id, flow_id, user_id_sealed, expires_at, used_at",
+         returning sandbox, group_id, flow_id, user_id_sealed, expected_sealed, expires_at, used_at",
         &token_ref,
         now
     )?;
-    match row {
-        Some(row) => good(tx, merchant, &token_ref, row).await,
-        None => peek_link(tx, token).await,
+    let Some(row) = row else {
+        return peek_link(tx, token).await;
+    };
+    if row.expected_sealed.is_some() {
+        // From now on the session has it.
+        execute!(
+            tx,
+            both_modes(merchant.id, "the update above found the row"),
+            "update link_tokens set expected_sealed = null where merchant_id = $1 and token_ref = $2",
+            &token_ref
+        )?;
     }
+    good(tx, merchant, &token_ref, row).await
+}
+
+/// Deletes the expected persons of links that have expired unused, and of sessions that a node of an earlier version
+/// ended; returns how many.
+pub async fn forget_expected(tx: &mut Tx) -> Result<u64, Error> {
+    let now = tx.now();
+    let links = execute!(
+        tx,
+        across_accounts("housekeeping forgets every account's expected persons"),
+        "update link_tokens set expected_sealed = null where expires_at <= $1 and expected_sealed is not null",
+        now
+    )?;
+    let sessions = execute!(
+        tx,
+        across_accounts("housekeeping forgets every account's expected persons"),
+        "update sessions set expected_sealed = null where status <> 'pending' and expected_sealed is not null"
+    )?;
+    Ok(links + sessions)
 }
 
 text_enum! {
@@ -289,13 +338,17 @@ pub async fn create(
     };
     let key = merchants::key(tx, scope.merchant_id).await?;
     let sealed = seal_user_id(&key, scope.merchant_id, &session.id, &session.link.user_id);
+    let expected = session.link.expected.as_ref().map(|expected| {
+        let context = seal_context(scope.merchant_id, "sessions.expected", session.id.as_bytes());
+        key.seal(&context, expected.as_bytes())
+    });
     let user_ref = external_ref(tx, scope, &session.link.user_id);
     execute!(
         tx,
         scope,
         "insert into sessions (merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage,
-             attempts, max_attempts, created_at, expires_at, user_ref)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12, $13)",
+             attempts, max_attempts, created_at, expires_at, user_ref, expected_sealed)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12, $13, $14)",
         session.id,
         &token_ref,
         session.link.group_id,
@@ -307,8 +360,18 @@ pub async fn create(
         session.created_at,
         session.expires_at,
         &user_ref,
+        expected,
     )?;
     Ok((session, token))
+}
+
+/// Opens a sealed text that need not be there.
+fn open_optional(
+    key: &DataKey,
+    context: &SealContext<'_>,
+    sealed: Option<&[u8]>,
+) -> Result<Option<String>, Error> {
+    sealed.map(|sealed| key.open_text(context, sealed)).transpose()
 }
 
 /// Seals the label of a session's applicant for its row.
@@ -326,6 +389,7 @@ struct Row {
     group_id: Uuid,
     flow_id: Uuid,
     user_id_sealed: Vec<u8>,
+    expected_sealed: Option<Vec<u8>>,
     #[sqlx(try_from = "Word<SessionStatus>")]
     status: SessionStatus,
     #[sqlx(try_from = "Word<Stage>")]
@@ -341,8 +405,8 @@ struct Row {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "select sandbox, id, group_id, flow_id, user_id_sealed, status, stage, attempts, max_attempts, log_id,
-                    created_at, expires_at, completed_at
+            "select sandbox, id, group_id, flow_id, user_id_sealed, expected_sealed, status, stage, attempts,
+                    max_attempts, log_id, created_at, expires_at, completed_at
              from sessions where merchant_id = $1 ",
             $rest
         )
@@ -359,12 +423,15 @@ fn open_with(key: &DataKey, merchant_id: Uuid, row: Row) -> Result<Session, Erro
         &seal_context(merchant_id, "sessions.user_id", row.id.as_bytes()),
         &row.user_id_sealed,
     )?;
+    let expected = seal_context(merchant_id, "sessions.expected", row.id.as_bytes());
+    let expected = open_optional(key, &expected, row.expected_sealed.as_deref())?;
     Ok(Session {
         id: row.id,
         link: Link {
             group_id: row.group_id,
             flow_id: row.flow_id,
             user_id,
+            expected,
         },
         status: row.status,
         stage: row.stage,
@@ -457,7 +524,7 @@ pub async fn by_access_token(
 }
 
 /// Sets the status and stage of a pending session; returns whether it was pending. A terminal status also
-/// sets the time, and deletes the readings of documents before the submission.
+/// sets the time, and deletes the expected person and the readings of documents before the submission.
 pub async fn advance(
     tx: &mut Tx,
     scope: Scope,
@@ -470,7 +537,8 @@ pub async fn advance(
     let changed = execute!(
         tx,
         scope,
-        "update sessions set status = $4, stage = $5, log_id = coalesce($6, log_id), completed_at = $7
+        "update sessions set status = $4, stage = $5, log_id = coalesce($6, log_id), completed_at = $7,
+             expected_sealed = case when $7 is null then expected_sealed end
          where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'",
         id,
         status.as_str(),

@@ -15,6 +15,9 @@ use crate::settings::ReviewPolicy;
 pub enum Consequence {
     /// The applicant gives first and last name and these fields of `defaultFields`.
     Details(Vec<&'static str>),
+    /// The applicant photographs the document first, and confirms what was read of first and last name and these fields of
+    /// `defaultFields`. The rest is entered.
+    Confirmed(Vec<&'static str>),
     /// Neither a document nor a selfie is requested.
     NoDocument,
     /// The applicant submits one of these documents and a selfie.
@@ -51,7 +54,11 @@ pub enum Consequence {
 /// false in the sandbox.
 pub fn of_flow(flow: &Flow, webhook_url: Option<&str>, blocked: &[String], live: bool) -> Vec<Consequence> {
     let asked = &flow.defaults;
-    let mut all = vec![Consequence::Details(personal_fields(asked))];
+    let fields = personal_fields(asked);
+    let mut all = vec![match flow.is_document_first() {
+        true => Consequence::Confirmed(fields),
+        false => Consequence::Details(fields),
+    }];
     if asked.document_types.is_empty() {
         all.push(Consequence::NoDocument);
     } else {
@@ -253,11 +260,28 @@ mod tests {
                 Some("https://a.example"),
                 true,
                 vec![
+                    Confirmed(vec![]),
                     Documents(vec![DocumentType::IdCard, DocumentType::Drivers]),
                     Selfie(Biometric::Selfie),
                     Files,
                 ],
-                vec![Camera, DataComparison, NoDocument, InsecureWebhook],
+                vec![
+                    Details(vec![]),
+                    Camera,
+                    DataComparison,
+                    NoDocument,
+                    InsecureWebhook,
+                ],
+            ),
+            (
+                flow(FlowParts {
+                    settings: r#"{"detailsFirst":true}"#,
+                    ..documents
+                }),
+                None,
+                true,
+                vec![Details(vec![])],
+                vec![Confirmed(vec![])],
             ),
             (
                 with(

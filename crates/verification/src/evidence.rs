@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use reference::DocumentType;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::expected::ExpectedPerson;
 use crate::hold::Hold;
 
 /// All findings about one submission.
@@ -22,6 +23,8 @@ pub struct Evidence {
     pub selfie_doubts: BTreeSet<Hold>,
     /// A document's picture has signs of fraud. Always false in a Flow that does not look for them.
     pub has_fraud_signs: bool,
+    /// The comparison with the person whom the merchant expects, if the link names one.
+    pub expected: Option<ExpectedComparison>,
 }
 
 impl Evidence {
@@ -256,8 +259,49 @@ pub struct ComparedField {
     pub is_reliable: bool,
 }
 
+/// The expected person compared with the documents.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExpectedComparison {
+    /// Whom the merchant expects.
+    pub person: ExpectedPerson,
+    /// For each document, each expected field with each source.
+    pub documents: Vec<Vec<ExpectedField>>,
+}
+
+/// One expected value compared with one source.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExpectedField {
+    /// `firstName`, `lastName` or `dob`.
+    pub field: String,
+    /// The part of the document.
+    pub source: Source,
+    /// The value there; `None` if there is none.
+    pub found: Option<String>,
+    /// Whether the values agree; `None` if that is unclear.
+    #[serde(rename = "match")]
+    pub matches: Option<bool>,
+    /// How well the values agree, 0–100.
+    pub score: f64,
+    /// Whether results may rely on the source.
+    pub is_reliable: bool,
+}
+
+/// Without the values, which are personal.
+impl std::fmt::Debug for ExpectedField {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("ExpectedField")
+            .field("field", &self.field)
+            .field("source", &self.source)
+            .field("matches", &self.matches)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The part of a document from which a value was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The machine-readable zone.
     #[serde(rename = "MRZ")]

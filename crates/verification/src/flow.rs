@@ -289,6 +289,12 @@ impl Flow {
         !self.settings.details_first && !self.defaults.document_types.is_empty()
     }
 
+    /// Whether applicants of some country send a document and a selfie.
+    pub fn may_ask_document(&self) -> bool {
+        let asks = |change| !self.defaults.with_override(change).document_types.is_empty();
+        !self.defaults.document_types.is_empty() || self.overrides.iter().any(asks)
+    }
+
     /// Which attempts are sent to review.
     pub fn review_policy(&self) -> ReviewPolicy {
         self.settings.review_policy

@@ -23,24 +23,27 @@ pub enum Hold {
     UnfinishedChallenge,
     /// A document's picture has signs of fraud, and the Flow sends those to review.
     FraudSigns,
+    /// The document does not confirm the person whom the merchant expects.
+    UnexpectedPerson,
 }
 
 impl Hold {
     /// Every reason, in the order in which the portal lists them.
-    pub const ALL: [Hold; 6] = [
+    pub const ALL: [Hold; 7] = [
         Hold::NameMismatch,
         Hold::UncertainReading,
         Hold::Copy,
         Hold::ReusedPicture,
         Hold::UnfinishedChallenge,
         Hold::FraudSigns,
+        Hold::UnexpectedPerson,
     ];
 
     /// The text that applicants and the merchant's systems see for a held attempt.
     pub const MESSAGE: &'static str = "In review";
 
-    /// `name_mismatch`, `uncertain_reading`, `copy`, `reused_picture`, `unfinished_challenge` or
-    /// `fraud_signs`.
+    /// `name_mismatch`, `uncertain_reading`, `copy`, `reused_picture`, `unfinished_challenge`,
+    /// `fraud_signs` or `unexpected_person`.
     pub fn as_str(self) -> &'static str {
         match self {
             Hold::NameMismatch => "name_mismatch",
@@ -49,27 +52,28 @@ impl Hold {
             Hold::ReusedPicture => "reused_picture",
             Hold::UnfinishedChallenge => "unfinished_challenge",
             Hold::FraudSigns => "fraud_signs",
+            Hold::UnexpectedPerson => "unexpected_person",
         }
     }
 
-    /// Whether the selfie itself is in doubt. Until an approval proves the face, it is not searched, bound to
-    /// a person or counted as a duplicate.
+    /// Whether the selfie itself is in doubt, or whose account it belongs to. Until an approval proves the face, it is not
+    /// searched, bound to a person or counted as a duplicate.
     pub fn leaves_face_unproven(self) -> bool {
         match self {
-            Hold::Copy | Hold::ReusedPicture | Hold::UnfinishedChallenge => true,
+            Hold::Copy | Hold::ReusedPicture | Hold::UnfinishedChallenge | Hold::UnexpectedPerson => true,
             Hold::NameMismatch | Hold::UncertainReading | Hold::FraudSigns => false,
         }
     }
 
     /// The failure code of a doubt about the selfie in a Flow without review (`reviewPolicy: never`).
     ///
-    /// A name mismatch and signs of fraud pass in such a Flow, and an uncertain reading gets the code of its
-    /// document.
+    /// A name mismatch and signs of fraud pass in such a Flow. An uncertain reading gets the code of its document, and an
+    /// unexpected person that of the difference.
     pub(crate) fn code_without_review(self) -> Option<Code> {
         match self {
             Hold::Copy | Hold::ReusedPicture => Some(Code::NotLive),
             Hold::UnfinishedChallenge => Some(Code::LivenessIncomplete),
-            Hold::NameMismatch | Hold::UncertainReading | Hold::FraudSigns => None,
+            Hold::NameMismatch | Hold::UncertainReading | Hold::FraudSigns | Hold::UnexpectedPerson => None,
         }
     }
 }

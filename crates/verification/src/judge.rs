@@ -6,6 +6,7 @@
 //! the person's names.
 
 mod documents;
+pub mod expected;
 mod names;
 pub mod reading;
 mod respond;
@@ -96,6 +97,14 @@ pub fn examine<'a>(
     if policy != ReviewPolicy::Never && names::name_is_unlike_documents(flow, submission, evidence) {
         holds.insert(Hold::NameMismatch);
     }
+    let difference = evidence.expected.as_ref().and_then(expected::difference);
+    match difference {
+        Some(code) if policy == ReviewPolicy::Never => find(code, default_source(code)),
+        Some(_) => {
+            holds.insert(Hold::UnexpectedPerson);
+        }
+        None => {}
+    }
     let holds_fraud = flow.settings.fraud_signs == FraudSigns::Review && policy != ReviewPolicy::Never;
     if evidence.has_fraud_signs && holds_fraud {
         holds.insert(Hold::FraudSigns);
@@ -108,7 +117,10 @@ pub fn examine<'a>(
         .any(|code| code.info().object == ResultObject::Idv);
     let selfie_is_beyond_doubt = !holds.iter().any(|hold| hold.leaves_face_unproven());
     // A requested failure must not bind or search a face among the sandbox's people.
-    let face_matches = idv_passed && all_match(evidence) && submission.forced_code().is_none();
+    let is_forced = submission.forced_code().is_some();
+    // Nobody will approve the face of an unexpected person in a Flow without review.
+    let is_unexpected = difference.is_some() && policy == ReviewPolicy::Never;
+    let face_matches = idv_passed && all_match(evidence) && !is_forced && !is_unexpected;
     if let Some(code) = submission.forced_code() {
         findings.entry(code).or_insert(default_source(code));
     }

@@ -12,6 +12,7 @@ pub mod consequences;
 pub mod dates;
 pub mod document_requirements;
 pub mod evidence;
+pub mod expected;
 pub mod flow;
 pub mod flow_body;
 pub mod four_eyes;

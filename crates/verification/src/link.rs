@@ -1,7 +1,9 @@
 //! The body that requests a hosted link (contract §4.3). The store checks that its Flow and Group exist.
 
+use jiff::civil::Date;
 use serde_json::{Map, Value};
 
+use crate::expected::ExpectedPerson;
 use crate::json::Body;
 use crate::submission::external_user_id_fault;
 
@@ -14,14 +16,16 @@ pub struct LinkRequest {
     pub group_id: String,
     /// Flow id as sent, not necessarily a UUID.
     pub flow_id: String,
+    /// Whom the merchant expects.
+    pub expected: Option<ExpectedPerson>,
 }
 
 impl LinkRequest {
-    /// Reads the body; unknown members are ignored.
+    /// Reads the body; unknown members are ignored, except in `expected`. `today` is in UTC.
     ///
     /// # Errors
     /// Every fault, as `<field> - <reason>`.
-    pub fn parse(body: &Map<String, Value>) -> Result<Self, Vec<String>> {
+    pub fn parse(body: &Map<String, Value>, today: Date) -> Result<Self, Vec<String>> {
         let mut body = Body::new(body);
         let [user_id, group_id, flow_id] = ["userId", "groupId", "flowId"].map(|field| {
             if body.get(field).is_none() {
@@ -40,11 +44,19 @@ impl LinkRequest {
             }
             text.to_owned()
         });
+        let expected = body
+            .get("expected")
+            .map(|value| ExpectedPerson::parse(value, today));
+        let expected = expected.transpose().unwrap_or_else(|faults| {
+            body.errors.extend(faults);
+            None
+        });
         body.finish()?;
         Ok(Self {
             user_id,
             group_id,
             flow_id,
+            expected,
         })
     }
 }
@@ -56,7 +68,8 @@ mod tests {
     use super::*;
 
     fn parse(value: &Value) -> Result<LinkRequest, Vec<String>> {
-        LinkRequest::parse(value.as_object().expect("an object"))
+        let today = jiff::civil::date(2026, 11, 30);
+        LinkRequest::parse(value.as_object().expect("an object"), today)
     }
 
     #[test]
@@ -66,8 +79,13 @@ mod tests {
             user_id: " ü ".into(),
             group_id: "g".into(),
             flow_id: "f".into(),
+            expected: None,
         };
         assert_eq!(parse(&body), Ok(expected));
+        let person = json!({"firstName": "Ada", "lastName": "Byron"});
+        let body = json!({"userId": "u", "groupId": "g", "flowId": "f", "expected": person});
+        let expected = parse(&body).map(|request| request.expected.map(|person| person.last_name));
+        assert_eq!(expected, Ok(Some("Byron".into())));
     }
 
     #[test]
@@ -94,5 +112,8 @@ mod tests {
             let body = json!({"userId": user_id, "groupId": "g", "flowId": "f"});
             assert_eq!(parse(&body), Err(vec![format!("userId - {reason}")]));
         }
+        let body = json!({"userId": "", "groupId": "g", "flowId": "f", "expected": []});
+        let faults = ["userId - cannot be empty", "expected - must be an object"];
+        assert_eq!(parse(&body), Err(faults.map(str::to_owned).to_vec()));
     }
 }

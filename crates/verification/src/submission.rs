@@ -376,14 +376,7 @@ fn field_fault(field: &str, text: &str, context: &SubmissionContext<'_>) -> Opti
         "street" | "street2" | "city" | "state" if !is_english() => {
             Some("must contain English characters only")
         }
-        "dob" => match dates::parse_us(text) {
-            None => Some("must be a date in the format MM/DD/YYYY"),
-            Some(date) if date > context.today => Some("must not be in the future"),
-            Some(date) if dates::age_on(context.today, date) > 150 => {
-                Some("must be within the last 150 years")
-            }
-            Some(_) => None,
-        },
+        "dob" => birth_date_fault(text, context.today),
         "phone" if !is_phone(text) => Some("must be a phone number in international format with a leading +"),
         "email" if !is_email(text) => Some("must be an email address"),
         "country" | "nationality" | "documentCountry" if known_country(text, context.sandbox).is_none() => {
@@ -395,6 +388,16 @@ fn field_fault(field: &str, text: &str, context: &SubmissionContext<'_>) -> Opti
         "ocrMatch" if parse_flag(text).is_none() => Some("must be true or false"),
         _ if text.chars().any(char::is_control) => Some("must not contain control characters"),
         _ => None,
+    }
+}
+
+/// What is wrong with a date of birth, if anything. `today` is in UTC.
+pub(crate) fn birth_date_fault(text: &str, today: Date) -> Option<&'static str> {
+    match dates::parse_us(text) {
+        None => Some("must be a date in the format MM/DD/YYYY"),
+        Some(date) if date > today => Some("must not be in the future"),
+        Some(date) if dates::age_on(today, date) > 150 => Some("must be within the last 150 years"),
+        Some(_) => None,
     }
 }
 

@@ -173,7 +173,9 @@ impl Person<'_> {
 
     async fn link(&self, flow: &str) -> String {
         let flow = &self.demo["flows"][flow];
-        let body = json!({"userId": LABEL, "groupId": self.demo["groupId"], "flowId": flow});
+        let expected = json!({"firstName": "Noemi", "lastName": "Quillfeather"});
+        let body =
+            json!({"userId": LABEL, "groupId": self.demo["groupId"], "flowId": flow, "expected": expected});
         let (status, body) = self
             .server
             .post("/v2/sdk/session/web-sdk-link", &self.key, body)
@@ -370,7 +372,9 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         ("faces", "embedding_sealed"),
         ("review_notes", "text_sealed"),
         ("decisions", "reason_sealed"),
+        ("sessions", "expected_sealed"),
         ("sessions", "user_id_sealed"),
+        ("link_tokens", "expected_sealed"),
         ("link_tokens", "user_id_sealed"),
         ("outbox", "body_sealed"),
         ("screenings", "query_sealed"),

@@ -25,17 +25,22 @@ pub fn sentence(page: &Page, consequence: &Consequence) -> Sentence {
     let warns = matches!(consequence, C::AgeUnknown | C::InsecureWebhook);
     let t = |key: &str| page.t(&format!("flows.follows.{key}"));
     let with = |key: &str, values: &[(&str, &str)]| page.tf(&format!("flows.follows.{key}"), values);
+    let with_fields = |key: &str, fields: &[&str]| {
+        let names: Vec<String> = fields
+            .iter()
+            .map(|field| page.t(&format!("flows.field.{field}")))
+            .collect();
+        with(key, &[("fields", &list(page, &names, "and").to_lowercase())])
+    };
     let text = match consequence {
         C::Details(fields) if fields.is_empty() => t("details.name"),
-        C::Details(fields) => {
-            let names: Vec<String> = fields
-                .iter()
-                .map(|field| page.t(&format!("flows.field.{field}")))
-                .collect();
-            with(
-                "details",
-                &[("fields", &list(page, &names, "and").to_lowercase())],
-            )
+        C::Details(fields) => with_fields("details", fields),
+        C::Confirmed(fields) => {
+            let what = match fields.is_empty() {
+                true => t("confirmed.name"),
+                false => with_fields("confirmed", fields),
+            };
+            format!("{what} {}", t("confirmed.evidence"))
         }
         C::NoDocument => t("no_document"),
         C::Documents(types) => {

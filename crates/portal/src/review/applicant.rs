@@ -16,11 +16,12 @@ use service::{Shared, people, suppressions};
 use store::reason_templates::{self, ReasonTemplate};
 use store::review::Proposal;
 use verification::hits::Disposition;
+use verification::judge::expected::Verdict;
 use verification::reuse::{Likeness, PictureReuse};
 use verification::status::{AttemptStatus, Decision};
 
 use super::checks::{self, Check};
-use super::fields::{self, Row, iso_date};
+use super::fields::{self, ExpectedRow, Row, iso_date};
 use super::forms::ReviewForm;
 use super::hits::{self, Hit, PersonDetails};
 use super::queue::sanitise_filters;
@@ -103,6 +104,8 @@ struct ApplicantPage {
     checks: Vec<Check>,
     tables: Vec<Table>,
     taken: String,
+    /// The comparison with the person whom the account expects.
+    expected: Vec<ExpectedRow>,
     hits: Vec<Hit>,
     suppressed: Vec<Hit>,
     suppress_reasons: [&'static str; 5],
@@ -306,6 +309,12 @@ async fn render(
         checks: checks::checks(&page, &view),
         tables: tables.filter(|table| !table.rows.is_empty()).collect(),
         taken: taken_fields(&page, &view.detail.taken_from_document),
+        expected: view
+            .detail
+            .expected
+            .as_ref()
+            .map(fields::expected_rows)
+            .unwrap_or_default(),
         hits: hits::hits(&page, &view.screening.results, &known, set_aside, versions)
             .into_iter()
             .map(|hit| hit.concluded(&view))

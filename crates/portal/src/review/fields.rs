@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use reference::{icao, normalise_name};
 use service::attempt_detail::{DocumentMeasures, FieldComparison};
 use verification::dates;
+use verification::evidence::{ExpectedComparison, Source};
+use verification::judge::expected::{Verdict, verdict};
 
 /// How a cell compares with the other cells of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +78,67 @@ pub fn rows(
         })
     };
     FIELDS.iter().filter_map(row).collect()
+}
+
+/// A row of the comparison with the expected person.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ExpectedRow {
+    /// The field's key in the texts `review.field.…`.
+    pub field: &'static str,
+    /// The expected value.
+    pub expected: String,
+    /// What the documents' parts say.
+    pub found: Vec<ExpectedFinding>,
+}
+
+/// What a part of a document says of an expected value.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ExpectedFinding {
+    /// The number of the document, if there are several.
+    pub document: Option<usize>,
+    /// The key of the part's text.
+    pub source: &'static str,
+    /// The value.
+    pub value: String,
+    /// Whether it confirms the expected one.
+    pub verdict: Verdict,
+}
+
+/// The comparison with the expected person, a row for each expected field.
+pub fn expected_rows(compared: &ExpectedComparison) -> Vec<ExpectedRow> {
+    let ExpectedComparison { person, documents } = compared;
+    let found = |field: &str| {
+        let numbered = documents.iter().enumerate();
+        let of_field = numbered.flat_map(|(index, fields)| fields.iter().map(move |one| (index, one)));
+        of_field
+            .filter(|(_, one)| one.field == field)
+            .filter_map(|(index, one)| {
+                Some(ExpectedFinding {
+                    document: (documents.len() > 1).then_some(index + 1),
+                    source: match one.source {
+                        Source::Mrz => "review.source.mrz",
+                        Source::Ocr => "review.source.visual",
+                        Source::Pdf417 => "review.source.barcode",
+                    },
+                    value: one.found.clone()?,
+                    verdict: verdict(one),
+                })
+            })
+            .collect()
+    };
+    let row = |field, key, expected: String| ExpectedRow {
+        field: key,
+        expected,
+        found: found(field),
+    };
+    let dob = person
+        .dob
+        .map(|dob| row("dob", "birthDate", dates::format_iso(dob)));
+    let names = [
+        row("firstName", "firstName", person.first_name.clone()),
+        row("lastName", "lastName", person.last_name.clone()),
+    ];
+    names.into_iter().chain(dob).collect()
 }
 
 /// Converts a submitted date (`MM/DD/YYYY`) to `YYYY-MM-DD`, the format of documents and lists. Other text

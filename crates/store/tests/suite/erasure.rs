@@ -20,6 +20,7 @@ pub(crate) async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
         group_id: Uuid::new_v4(),
         flow_id: Uuid::new_v4(),
         user_id: label.into(),
+        expected: Some(r#"{"firstName":"Ada"}"#.into()),
     };
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         sessions::create_link(tx, scope, &link, 600_000).await?;

@@ -29,6 +29,7 @@ async fn session(bench: &Bench, scope: Scope) -> Session {
         group_id: Uuid::from_u128(1),
         flow_id: Uuid::from_u128(2),
         user_id: "u".into(),
+        expected: None,
     };
     store::transaction!(bench.db, |tx| -> Result<(Session, SecretString), Error> {
         sessions::create(tx, scope, link.clone(), 3, TEN_MINUTES).await

@@ -21,9 +21,10 @@ use crate::staff::member;
 use crate::verification::{Outcome, verify};
 
 /// The sealed columns that get other keys.
-const RENEWED: [&str; 23] = [
+const RENEWED: [&str; 25] = [
     "attempts.wrapped_key",
     "faces.embedding_sealed",
+    "link_tokens.expected_sealed",
     "link_tokens.user_id_sealed",
     "merchant_profiles.profile_sealed",
     "merchants.wrapped_key",
@@ -35,6 +36,7 @@ const RENEWED: [&str; 23] = [
     "screenings.label_sealed",
     "screenings.query_sealed",
     "screenings.response_sealed",
+    "sessions.expected_sealed",
     "sessions.user_id_sealed",
     "staff.email_sealed",
     "staff.name_sealed",

@@ -16,6 +16,7 @@ fn link() -> Link {
         group_id: Uuid::from_u128(1),
         flow_id: Uuid::from_u128(2),
         user_id: "ada@example.com".into(),
+        expected: Some(r#"{"firstName":"Ada"}"#.into()),
     }
 }
 

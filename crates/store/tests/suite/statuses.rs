@@ -64,6 +64,7 @@ async fn rows(bench: &Bench) -> Rows {
         group_id,
         flow_id: Uuid::from_u128(3),
         user_id: "ada".into(),
+        expected: None,
     };
     let (session, session_token, invitation_token, portal_token) =
         store::transaction!(bench.db, |tx| -> Result<Tokens, Error> {

@@ -32,12 +32,15 @@ pub(super) fn examine_comparison(
         find(Code::OcrDataMismatch, Source::Ocr);
     }
     for field in reliable_fields(fields).filter(|field| field.matches == Some(false)) {
-        let code = if field.source == Source::Ocr {
-            Code::OcrFieldsMismatch
-        } else {
-            Code::MrzDataMismatch
-        };
-        find(code, field.source);
+        find(code_of_difference(field.source), field.source);
+    }
+}
+
+/// The code for a value that differs from this source's.
+pub(super) fn code_of_difference(source: Source) -> Code {
+    match source {
+        Source::Mrz | Source::Pdf417 => Code::MrzDataMismatch,
+        Source::Ocr => Code::OcrFieldsMismatch,
     }
 }
 

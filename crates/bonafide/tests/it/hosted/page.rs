@@ -13,7 +13,7 @@ on_both!(a_link_is_shown_without_being_used, |backend| {
     let expected = |preview: &Value| {
         let rest = json!({
             "merchantName": "Test", "logoUrl": null, "color": null, "privacyUrl": null, "contact": null, "isSandbox": true,
-            "documentTypes": ["PASSPORT", "ID_CARD"], "biometricType": "live selfie", "documentUploadType": "fileCapture",
+            "documentTypes": ["PASSPORT", "ID_CARD"], "asksDocument": true, "biometricType": "live selfie", "documentUploadType": "fileCapture",
             "fields": ["dob"], "minutes": 2, "expiresAt": preview["expiresAt"],
         });
         assert_eq!(*preview, rest);

@@ -20,9 +20,9 @@ const IN_FLIGHT: &str = "select cast(coalesce(sum(in_flight), 0) as bigint) from
 
 impl Session<'_> {
     /// The form of an applicant with a passport, which takes a while to read.
-    fn passport(&self) -> Form {
+    pub(super) fn passport(&self) -> Form {
         let demo = json!({"flows": self.account.flows});
-        specimen("pass-passport").form(&demo, &json!({"externalUserId": self.user}))
+        specimen("pass-passport").form(&demo, &json!({"externalUserId": self.user, "flowId": self.flow}))
     }
 }
 

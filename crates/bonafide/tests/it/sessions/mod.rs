@@ -13,6 +13,7 @@ use crate::harness::{Backend, Key, Server, answer, on_both, wait_until, workspac
 mod admissions;
 mod attempts;
 mod challenge;
+mod expected;
 mod links;
 mod page;
 mod readings;
@@ -96,6 +97,11 @@ impl Account {
 
     async fn session(&self, flow: &str, user: &str) -> Session<'_> {
         let token = self.link(flow, user).await;
+        self.exchanged(&token, flow, user).await
+    }
+
+    /// The session of a link's token.
+    async fn exchanged(&self, token: &str, flow: &str, user: &str) -> Session<'_> {
         let (status, body) = exchange(&self.server, json!({"token": token})).await;
         assert_eq!(status, 200, "{body}");
         Session {

@@ -2,6 +2,8 @@
 //! (`docs/decisions/0021-held-for-review.md`).
 
 use super::*;
+use crate::evidence::{ExpectedComparison, ExpectedField};
+use crate::expected::ExpectedPerson;
 use crate::settings::FraudSigns;
 use crate::submission::SessionBinding;
 
@@ -47,6 +49,26 @@ fn uncertain(e: &mut Evidence) {
     set_mrz(e, |m| m.accepted = false);
 }
 
+/// An expected person of whom the zone states another family name.
+fn unexpected() -> ExpectedComparison {
+    let field = |field: &str, matches| ExpectedField {
+        field: field.into(),
+        source: Source::Mrz,
+        found: Some("VELLOWAY".into()),
+        matches: Some(matches),
+        score: if matches { 100.0 } else { 20.0 },
+        is_reliable: true,
+    };
+    ExpectedComparison {
+        person: ExpectedPerson {
+            first_name: "Tamsin".into(),
+            last_name: "Osei".into(),
+            dob: None,
+        },
+        documents: vec![vec![field("firstName", true), field("lastName", false)]],
+    }
+}
+
 /// Expected status, codes, holds, and whether the face is proven.
 type Expected = (AttemptStatus, &'static [u16], &'static [Hold], bool);
 
@@ -59,8 +81,9 @@ fn each_hold_by_review_policy() {
     let reused: Change = |e, _| doubt(e, Hold::ReusedPicture);
     let unfinished: Change = |e, _| doubt(e, Hold::UnfinishedChallenge);
     let fraud: Change = |e, _| e.has_fraud_signs = true;
+    let unexpected: Change = |e, _| e.expected = Some(unexpected());
     let held = |hold, proven| -> [Expected; 2] { [(Pending, &[], hold, proven); 2] };
-    let rows: [(Hold, Change, Expected, [Expected; 2]); 6] = [
+    let rows: [(Hold, Change, Expected, [Expected; 2]); 7] = [
         (
             Hold::NameMismatch,
             mismatch,
@@ -96,6 +119,12 @@ fn each_hold_by_review_policy() {
             fraud,
             (Approved, &[], &[], true),
             held(&[Hold::FraudSigns], true),
+        ),
+        (
+            Hold::UnexpectedPerson,
+            unexpected,
+            (Failed, &[2502], &[], false),
+            held(&[Hold::UnexpectedPerson], false),
         ),
     ];
     for hold in Hold::ALL {
