@@ -80,12 +80,31 @@ const mockPerson = (page) =>
 
 test("document and selfie by camera pass", async () => {
   const { watched, page, me } = await arrive(seeing, plain);
-  await me.to("selfie");
-  await me.button("picture.camera").click();
+  await me.to("details");
+  await me.goOn();
+  // The camera was just used, so the selfie needs no press to open it.
   await me.at("selfie-camera");
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
   assert.equal((await server.poll(await sessionOf(page))).status, "success");
   await watched.close(server);
+});
+
+test("the camera opens by itself only after the document's camera", async () => {
+  const { watched, page, me } = await arrive(seeing, plain);
+  await me.to("details");
+  await me.goOn();
+  await me.at("selfie-camera");
+  await page.reload();
+  await me.at("selfie");
+  // A screen that opens the camera does so in the task that draws it.
+  const part = () => page.evaluate(() => history.state.part);
+  assert.equal(await part(), "", "a reload opens no camera");
+  await page.evaluate(() => history.go(-2));
+  await me.at("details");
+  await me.goOn();
+  await me.at("selfie");
+  assert.equal(await part(), "", "this visit has not used the camera");
+  await watched.context.close();
 });
 
 test("document and live selfie by camera pass", async () => {

@@ -258,7 +258,7 @@ test("the portal's preview shows the primer and needs no server", async () => {
   const first = await newVisitor(blind);
   const answers = Promise.all(["current", "documents"].map((name) => answerTo(first.page, `/session/${name}`)));
   await first.open(await server.link(flow));
-  await person(first.page, await specimen("pass-passport")).to("consent");
+  await person(first.page, await specimen("pass-passport")).toPicture();
   const [current, documents] = await Promise.all((await answers).map((answer) => answer.json()));
   await first.close(server);
 

@@ -97,7 +97,7 @@ test("a redirect comes back with the outcome", async () => {
   const { page, close } = await visitShop(shop, "redirect");
   const me = person(page, await specimen("pass-data-only"));
   await me.at("open");
-  await me.to("consent");
+  await me.to("details");
   await page.reload();
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
   await me.button("page.return", { merchant: "Demo merchant" }).click();

@@ -153,8 +153,6 @@ test("a merchant's name is text, whatever it says", async () => {
   const me = person(watched.page, await specimen("pass-data-only"));
   await me.at("open");
   assert.ok((await watched.page.locator("main").innerText()).includes(name));
-  await me.to("consent");
-  assert.ok((await watched.page.locator("main").innerText()).includes(name));
   assert.equal(await watched.page.locator("img[src=x]").count(), 0);
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
   await watched.close(server);

@@ -64,8 +64,7 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
 
   async function chooseDocument() {
     await chooseCountry(page.locator("#f-documentCountry"), details["documentCountry"] ?? "");
-    await page.locator(`main input[type=radio][value="${type}"]`).check({ force: true });
-    await goOn();
+    await page.locator(`main button.choice[value="${type}"]`).click();
   }
 
   /** @param {"front" | "back" | "selfie"} side */

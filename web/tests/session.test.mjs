@@ -28,6 +28,12 @@ const sql = (sql) =>
   promisify(execFile)("python3", ["-c", "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); db.execute(sys.argv[2]); db.commit()",
     join(server.data, "bonafide.db"), sql]);
 
+/** The last answer to the consent: whether it was given, and the language. @returns {Promise<[number, string]>} */
+const lastConsent = async () => {
+  const program = "import json, sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); print(json.dumps(db.execute('select accepted, language from consents order by at desc').fetchone()))";
+  return JSON.parse((await promisify(execFile)("python3", ["-c", program, join(server.data, "bonafide.db")])).stdout);
+};
+
 /** @param {import("playwright-core").Page} page @returns {Promise<string>} */
 const sessionOf = (page) => page.evaluate(() => JSON.parse(sessionStorage.getItem("bonafide") ?? "{}").access?.sessionId);
 
@@ -72,11 +78,48 @@ test("a press on Start before the scripts have run begins once, as soon as they 
     assert.equal(await page.getByRole("status").filter({ hasText: t("page.moment") }).count(), 1);
     assert.equal(exchanges, 0, "nothing is sent by what is only shown");
     letGo();
-    assert.equal(await me.at("consent"), "consent");
+    assert.equal(await me.at("details"), "details");
     assert.equal(exchanges, 1);
     assert.equal(await me.toOutcome(), t("outcome.approved.title"));
     await watched.close(server);
   }
+});
+
+test("the terms are the same before and after the scripts have run", async () => {
+  for (const flow of [{ defaultFields: {} }, documentsFlow()]) {
+    const watched = await newVisitor(browser);
+    const { page } = watched;
+    const letGo = await holdScripts(page);
+    await watched.open(await server.link(await server.flow(flow)), "commit");
+    await page.locator("main .points").waitFor();
+    /** Everything but the time, which only the browser knows. */
+    const shown = () => page.locator("main").evaluate((main) => [...main.querySelectorAll("h1, h2, p:not(.actions p), li, .actions > button")].map((each) => `${each.tagName} ${each.className} ${each.textContent}`));
+    const before = await shown();
+    letGo();
+    await page.locator("#start").waitFor({ state: "detached" });
+    assert.deepEqual(await shown(), before);
+    await watched.close(server);
+  }
+});
+
+test("the consent is recorded in the language of the press, and once", async () => {
+  const { watched, page, me } = await arrive();
+  await me.at("open");
+  /** @type {() => void} */ let letGo = () => {};
+  const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
+  await page.route("**/v2/sdk/session/exchange", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await me.button("open.start").click();
+  await page.locator("#languages select").selectOption("de");
+  const start = page.getByRole("button", { name: t("open.start", {}, "de"), exact: true });
+  await start.waitFor();
+  assert.deepEqual([await start.isDisabled(), await page.getByRole("button", { name: t("consent.no", {}, "de"), exact: true }).isDisabled()], [true, true]);
+  letGo();
+  await me.at("document");
+  assert.deepEqual(await lastConsent(), [1, "en"]);
+  await watched.close(server);
 });
 
 test("without a press nothing begins, and the focus stays on Start", async () => {
@@ -87,7 +130,7 @@ test("without a press nothing begins, and the focus stays on Start", async () =>
   await page.locator("#start").focus();
   letGo();
   const me = person(page, await specimen("pass-data-only"));
-  assert.equal(await me.at("open", "consent"), "open");
+  assert.equal(await me.at("open", "details"), "open");
   assert.equal(await page.evaluate(() => document.activeElement?.matches("main .primary")), true);
   await watched.close(server);
 });
@@ -122,7 +165,7 @@ test("the merchant's privacy notice and contact are at hand from the first scree
       assert.equal(await found.getAttribute("href"), address, where);
     }
   };
-  for (const screen of ["open", "consent", "outcome"]) {
+  for (const screen of ["open", "outcome"]) {
     await me.to(screen);
     await linked(page, screen);
   }
@@ -144,7 +187,7 @@ test("looking at a link uses nothing up; a used, an expired and an invented one 
   const again = await newVisitor(browser);
   await again.open(link);
   await person(again.page, await specimen("pass-passport")).at("open");
-  await me.to("consent");
+  await me.to("document");
   await again.page.reload();
   await again.close();
 
@@ -179,20 +222,46 @@ test("a blocked country is named, and the link still works from elsewhere", asyn
 
 test("declining asks once and can be taken back", async () => {
   const { watched, page, me } = await arrive();
-  await me.to("consent");
+  await me.at("open");
   await me.button("consent.no").click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText(t("consent.ask.title")).waitFor();
   await dialog.getByRole("button", { name: t("consent.ask.back") }).click();
-  assert.equal(await me.screen(), "consent");
+  assert.equal(await me.screen(), "open");
   await me.button("consent.no").click();
   await dialog.getByRole("button", { name: t("consent.ask.leave") }).click();
   await me.at("end");
   assert.equal(await me.heading(), t("end.declined.title"));
+  assert.deepEqual(await lastConsent(), [0, "en"], "the refusal is stored");
   await me.button("end.declined.again").click();
+  await me.at("consent");
+  await page.reload();
   await me.at("consent");
   await me.to("document");
   await watched.close(server);
+});
+
+test("a refusal ends the visit even without a connection, and nothing was used up", async () => {
+  const { watched, page, me } = await arrive();
+  await me.at("open");
+  await page.route("**/v2/sdk/session/*", (route) => route.abort());
+  await me.button("consent.no").click();
+  await page.getByRole("dialog").getByRole("button", { name: t("consent.ask.leave") }).click();
+  await me.at("end");
+  assert.equal(await me.heading(), t("end.declined.title"));
+  await page.unroute("**/v2/sdk/session/*");
+  await me.button("end.declined.again").click();
+  await me.at("open");
+  await me.to("document");
+  await watched.context.close();
+});
+
+test("a consent that was not recorded is asked for again", async () => {
+  const { watched, page, me } = await arrive();
+  await page.route("**/v2/sdk/session/consent", (route) => route.abort(), { times: 1 });
+  await me.to("consent");
+  await me.to("document");
+  await watched.context.close();
 });
 
 test("every step survives a reload", async () => {
@@ -203,7 +272,6 @@ test("every step survives a reload", async () => {
     assert.equal(await me.at(screen), screen);
   };
   await reload("open");
-  await reload("consent");
   await reload("document");
   await reload("front");
   await me.chooseFile("front");
@@ -377,17 +445,13 @@ test("with the keyboard alone", async () => {
   await me.at("open");
   await tabTo("main .actions .primary");
   await keyboard.press("Enter");
-  await me.at("consent");
+  await me.at("document");
   // The focus must be on the new heading, so that a screen reader begins there.
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
-  await tabTo("main .actions .primary");
-  await keyboard.press("Enter");
-  await me.at("document");
   await tabTo("#f-documentCountry");
   await keyboard.type("Utop");
   await keyboard.press("Enter");
-  await tabTo("main input[type=radio]");
-  await keyboard.press("Space");
+  await tabTo("main button.choice");
   await keyboard.press("Enter");
   await me.at("front");
   await tabTo("main .actions .primary");

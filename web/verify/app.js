@@ -81,7 +81,7 @@ export async function resume(given) {
   const [current, documents] = await Promise.all([api.current(), api.documents()]);
   known = { current, ...documents, desktop: isDesktop(), claimed: given.claimed };
   work = { ...flow.newWork(), ...(await store.loadSession(given.sessionId)) };
-  if (current.consent?.accepted) work.consented = true;
+  work.consented = current.consent?.accepted === true;
   given.deadline = deadlineOf(current) || given.deadline;
   store.setTab({ ...store.tab(), access: given });
   isOver = false;
@@ -118,7 +118,7 @@ export function openOutcome() {
   return outcome && (outcome.status !== "failed" || attempts > work.seen) ? outcome : null;
 }
 
-/** Shows the next screen. @param {{replace?: boolean}} [options] */
+/** Shows the next screen. @param {{replace?: boolean, opens?: boolean}} [options] opens: the camera, if a selfie is next */
 export async function next(options) {
   await saveNow();
   if (openOutcome()) return router.show("outcome", { replace: true });
@@ -129,7 +129,8 @@ export async function next(options) {
     const only = flow.onlyChoice(facts(), work);
     if (only) Object.assign(work, only);
   }
-  return router.show(id, { replace: id === "upload", ...options });
+  const params = options?.opens && id === "selfie" ? { opens: true } : null;
+  return router.show(id, { replace: id === "upload" || options?.replace === true, params });
 }
 
 /** Records that the number of a claimed device was confirmed. */

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{name: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null}} Merchant
- * @typedef {{merchantName: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null, isSandbox: boolean, documentTypes: string[],
+ * @typedef {{merchantName: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null, isSandbox: boolean, documentTypes: string[], asksDocument: boolean,
  *   biometricType: string, documentUploadType: string, fields: string[], minutes: number, expiresAt: string | number}} Preview
  * @typedef {{state: string, lang: string, dir: string, languages: string[], strings: Record<string, string>,
  *   preview: Preview | null, merchant: Merchant | null, rehearsal?: {current: any, documents: any} | null, embed: {returnUrl: string | null, origin: string | null}, m?: string | null, assets: Record<string, any>}} Boot

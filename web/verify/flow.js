@@ -89,6 +89,9 @@ export function asksDocument(facts, work) {
   return facts.current.defaultDocumentTypes.length > 0 || Boolean(residence?.types.length);
 }
 
+/** Whether the Flow asks anybody for a document and a selfie, which the consent then covers. @param {Facts} facts */
+export const mayAskDocument = (facts) => facts.current.defaultDocumentTypes.length > 0 || facts.countries.some(({ types }) => types.length > 0);
+
 /** Whether residence or nationality allows only a residence permit (contract §4.6 rule 5). @param {Facts} facts @param {Work} work */
 export function permitOnly(facts, work) {
   return ["country", "nationality"].map((field) => work.details[field]).find((code) => code && findCountry(facts, code)?.restricted) ?? "";
@@ -239,6 +242,18 @@ export function remedy(codes) {
   const redo = [...new Set(shown.flatMap((code) => REDO[code] ?? ["front", "back", "selfie"]))];
   const order = ["details", "document", "front", "back", "selfie"];
   return { codes: hopeless.length ? hopeless : shown, redo: hopeless.length ? [] : order.filter((step) => redo.includes(step)) };
+}
+
+/** Codes of entries that differ from the document. */
+export const DIFFERENT_ENTRIES = [2502, 2504];
+
+/**
+ * Whether the entries are those of the document, so that correcting them helps nobody: the merchant knows other details.
+ * @param {Work} work @param {number[]} codes
+ */
+export function isOtherPerson(work, codes) {
+  const said = Object.entries(work.proposed);
+  return codes.some((code) => DIFFERENT_ENTRIES.includes(code)) && said.length > 0 && said.every(([field, { value }]) => work.details[field] === value);
 }
 
 /** Discards a picture and what it said. Another one may say something else, which is confirmed again. @param {Facts} facts @param {Work} work @param {Side} side */

@@ -1,7 +1,8 @@
-// Consent, which is versioned and recorded. Declining needs one confirmation and ends the visit.
+// Consent, which is versioned and recorded. It is given on the first screen (open.js), and on a screen of its own if a
+// session has none. Declining needs one confirmation and ends the visit.
 import * as api from "../api.js";
 import * as app from "../app.js";
-import { actions, ask, button, h, heading, lead, note } from "../dom.js";
+import { actions, ask, button, h, heading, note } from "../dom.js";
 import { notify } from "../embed.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
@@ -9,23 +10,38 @@ import { language, t } from "../i18n.js";
 import { links } from "./links.js";
 
 /** Version of the consent text. Change it with the text; it is recorded with the answer. */
-export const CONSENT_VERSION = "2026-11-23";
+export const CONSENT_VERSION = "2026-11-30";
+/** How long leaving waits for the server. */
+const LEAVE_MS = 5_000;
 
-/** @type {import("../router.js").Render} */
-export function render() {
+/** What the applicant agrees to. @param {boolean} withDocument whether a document and a selfie may be asked for */
+export function terms(withDocument) {
   const merchant = app.merchant();
-  const withDocument = flow.asksDocument(app.facts(), app.currentWork());
   const points = withDocument
     ? [t("consent.details"), t("consent.face"), t("consent.keep", { merchant })]
     : [t("consent.details.only"), t("consent.keep", { merchant })];
+  return [
+    h("p", null, t("consent.lead", { merchant })),
+    h("ul", { class: "points" }, ...points.map((point) => h("li", null, point))),
+    h("p", { class: "fine" }, t("consent.rights", { merchant })),
+  ];
+}
+
+/** Records the consent. @param {string} shownIn the language in which the person read it */
+export async function agree(shownIn) {
+  await api.consent({ version: CONSENT_VERSION, language: shownIn, accepted: true });
+  app.currentWork().consented = true;
+  track("consent", "completed");
+}
+
+/** @type {import("../router.js").Render} */
+export function render() {
   const problem = h("div", { class: "problem" });
   const yes = button("primary", t("consent.yes"), async () => {
     yes.disabled = true;
     problem.replaceChildren();
     try {
-      await api.consent({ version: CONSENT_VERSION, language: language(), accepted: true });
-      app.currentWork().consented = true;
-      track("consent", "completed");
+      await agree(language());
       await app.next({ replace: true });
     } catch (error) {
       yes.disabled = false;
@@ -37,17 +53,16 @@ export function render() {
   return {
     body: [
       heading(t("consent.title")),
-      lead(t("consent.lead", { merchant })),
-      h("ul", { class: "points" }, ...points.map((point) => h("li", null, point))),
-      h("p", { class: "fine" }, t("consent.rights", { merchant })),
+      ...terms(flow.mayAskDocument(app.facts())),
       links(),
       problem,
-      actions(yes, button("plain", t("consent.no"), decline)),
+      actions(yes, button("plain", t("consent.no"), () => decline())),
     ],
   };
 }
 
-async function decline() {
+/** @param {() => Promise<unknown>} [open] opens the session that the refusal belongs to */
+export async function decline(open) {
   const merchant = app.merchant();
   const leaves = await ask({
     title: t("consent.ask.title"),
@@ -56,9 +71,13 @@ async function decline() {
     no: t("consent.ask.back"),
   });
   if (!leaves) return;
-  track("consent", "denied");
-  // Leaving must also work without a connection.
-  await api.consent({ version: CONSENT_VERSION, language: language(), accepted: false }).catch(() => {});
+  const refuse = async () => {
+    await open?.();
+    track("consent", "denied");
+    await api.consent({ version: CONSENT_VERSION, language: language(), accepted: false });
+  };
+  // Leaving must also work without a connection, and with a link that no longer does.
+  await Promise.race([refuse().catch(() => {}), new Promise((resolve) => setTimeout(resolve, LEAVE_MS))]);
   notify("cancelled", { sessionId: app.sessionAccess()?.sessionId ?? null, status: null });
   await app.finish("declined");
 }

@@ -6,7 +6,7 @@ import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { countryName, t } from "../i18n.js";
 import { redraw } from "../router.js";
-import { zoomable } from "./picture.js";
+import { hasCamera, zoomable } from "./picture.js";
 import { fault, latin, normal, tidy, usDate, westernDigits } from "../validate.js";
 
 const LATIN = ["firstName", "middleName", "lastName", "street", "street2", "city", "state"];
@@ -90,7 +90,8 @@ export function render() {
     work.refused = {};
     work.detailsDone = true;
     track("details", "completed");
-    await app.next();
+    // Whoever has just photographed the document has allowed the camera, so the selfie needs no press to open it.
+    await app.next({ opens: hasCamera() });
   };
 
   const form = h("form", { novalidate: true, onsubmit: (/** @type {Event} */ event) => (event.preventDefault(), submit()) });

@@ -1,7 +1,7 @@
 // Choice of document type and country. Unaccepted documents are reported here, before any photo is taken.
 import * as app from "../app.js";
 import { countryBox } from "../combobox.js";
-import { actions, announce, h, heading, icon, note } from "../dom.js";
+import { announce, h, heading, icon, note } from "../dom.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { countryName, t } from "../i18n.js";
@@ -17,8 +17,11 @@ export function render() {
   const preselect = facts.preselected && flow.typesFor(facts, work, facts.preselected).some(({ supported }) => supported);
   if (!work.country && preselect) work.country = facts.preselected ?? "";
 
-  const choices = h("div", { class: "choices" });
-  const problem = h("div", { class: "problem" });
+  const notes = h("div", { class: "problem" });
+  const kinds = h("fieldset", { class: "types" }, h("legend", null, t("document.type")));
+  const problem = h("div", { class: "problem", id: "h-documentCountry" });
+  /** @type {Map<string, {button: HTMLButtonElement, hint: HTMLElement}>} */
+  const choices = new Map();
   const box = countryBox({
     id: "f-documentCountry",
     label: t("document.country"),
@@ -30,6 +33,17 @@ export function render() {
       draw();
     },
   });
+
+  /** The button of a type. @param {string} type */
+  function choiceOf(type) {
+    const known = choices.get(type);
+    if (known) return known;
+    const hint = h("small", null);
+    const button = h("button", { class: "choice", type: "button", value: type, onclick: () => take(type) }, icon(TYPE_ICONS[type] ?? "card"), h("span", null, t(`doctype.${type}`), hint), icon("next", "icon mark"));
+    const made = { button, hint };
+    choices.set(type, made);
+    return made;
+  }
 
   /** Sets the type, and discards the pictures of another one. @param {string} type */
   function setType(type) {
@@ -48,6 +62,8 @@ export function render() {
     work.documentDone = false;
     work.key = "";
     problem.replaceChildren();
+    box.input.removeAttribute("aria-invalid");
+    box.input.removeAttribute("aria-describedby");
     app.save();
   }
 
@@ -67,59 +83,45 @@ export function render() {
     else if (country && !possible.length) said.push(note("bad", t("document.nothing", { country: name })));
     if (said.length) announce(said.map((each) => each.textContent).join(" "));
     const list = country && !country.restricted ? types : country ? [] : offered.map((type) => ({ type, supported: true }));
-    choices.replaceChildren(
-      ...said,
-      ...(list.length
-        ? [
-            h(
-              "fieldset",
-              { class: "types" },
-              h("legend", null, t("document.type")),
-              ...list.map(({ type, supported }) =>
-                h(
-                  "label",
-                  { class: `choice${supported ? "" : " off"}` },
-                  h("input", { type: "radio", name: "type", value: type, checked: type === work.type, disabled: !supported, onchange: () => choose(work.country, type) }),
-                  icon(TYPE_ICONS[type] ?? "card"),
-                  h("span", null, t(`doctype.${type}`), supported ? null : h("small", null, t("document.unsupported", { country: name }))),
-                  icon("check", "icon mark"),
-                ),
-              ),
-            ),
-          ]
-        : []),
-    );
+    notes.replaceChildren(...said);
+    kinds.hidden = !list.length;
+    // A button that stays is not replaced: it may be pressed at this moment.
+    const shown = list.map(({ type, supported }) => {
+      const choice = choiceOf(type);
+      choice.button.disabled = !supported;
+      choice.hint.textContent = supported ? "" : t("document.unsupported", { country: name });
+      if (type === work.type && work.pictures.front) choice.button.setAttribute("aria-current", "true");
+      else choice.button.removeAttribute("aria-current");
+      return choice.button;
+    });
+    for (const old of kinds.querySelectorAll("button")) if (!shown.includes(old)) old.remove();
+    shown.forEach((each, i) => kinds.querySelectorAll("button")[i] !== each && kinds.insertBefore(each, kinds.querySelectorAll("button")[i] ?? null));
   }
 
   draw();
   track("document", "reached");
-  const go = h("button", { class: "primary", type: "submit" }, t("page.continue"));
-  const submit = async (/** @type {Event} */ event) => {
-    event.preventDefault();
-    const chosen = flow.typesFor(facts, work, work.country).find(({ type }) => type === work.type);
-    if (!chosen?.supported) {
-      const text = work.country ? t("document.choose") : t("error.country");
-      problem.replaceChildren(note("bad", text));
-      announce(text);
-      (work.country ? /** @type {HTMLElement | null} */ (choices.querySelector("input:not([disabled])")) : null)?.focus();
-      if (!work.country) box.input.focus();
+  /** Goes on with a type, which needs a country. @param {string} type */
+  async function take(type) {
+    if (!work.country) {
+      problem.replaceChildren(note("bad", t("error.country")));
+      box.input.setAttribute("aria-invalid", "true");
+      box.input.setAttribute("aria-describedby", problem.id);
+      announce(t("error.country"));
+      box.input.focus();
       return;
     }
+    choose(work.country, type);
     work.documentDone = true;
     track("document", "completed");
     await app.next();
-  };
+  }
   return {
     body: [
       heading(t("document.title")),
-      h(
-        "form",
-        { novalidate: true, onsubmit: submit },
-        h("div", { class: "field" }, h("label", { for: "f-documentCountry" }, t("document.country")), box.element),
-        choices,
-        problem,
-        actions(go),
-      ),
+      h("div", { class: "field" }, h("label", { for: "f-documentCountry" }, t("document.country")), box.element),
+      problem,
+      notes,
+      kinds,
     ],
   };
 }

@@ -24,7 +24,7 @@ export function render(_part, params) {
   const name = country ? countryName(country, country) : "";
   const body = kind === "failed" ? t("problem.network") : t(kind === "geo" && !name ? "end.geo.unknown" : `end.${kind}.body`, { merchant, country: name });
   const again =
-    kind === "declined" ? button("secondary", t("end.declined.again"), () => router.show("consent", { replace: true }))
+    kind === "declined" ? button("secondary", t("end.declined.again"), () => router.show(app.hasSession() ? "consent" : "open", { replace: true }))
     : kind === "geo" ? button("secondary", t("page.retry"), () => router.show("open", { replace: true }))
     : kind === "failed" ? button("primary", t("page.retry"), () => (retry ? retry() : location.reload()))
     : null;

@@ -1,13 +1,15 @@
-// The first screen: merchant, purpose and duration. The link is not exchanged before the applicant acts.
+// The first screen: merchant, purpose, duration and consent. The link is not exchanged before the applicant acts.
 import * as api from "../api.js";
 import * as app from "../app.js";
 import { boot, tokens, wasPressed } from "../boot.js";
-import { actions, button, h, heading, hero, lead, note, rows } from "../dom.js";
+import { actions, announce, button, h, heading, hero, lead, note, rows } from "../dom.js";
 import { track } from "../events.js";
-import { clock, either, t } from "../i18n.js";
+import * as flow from "../flow.js";
+import { clock, either, language, t } from "../i18n.js";
 import * as router from "../router.js";
 import * as store from "../store.js";
 import { isHeldElsewhere } from "../tabs.js";
+import { agree, decline, terms } from "./consent.js";
 import { links } from "./links.js";
 
 /** @type {router.Render} */
@@ -18,13 +20,19 @@ export function render() {
   /** @type {[string, string][]} */
   const needs = [];
   if (types.length) needs.push(["card", t("open.need.document", { types: either(types) })], ["face", t("open.need.selfie")]);
-  needs.push(["person", t("open.need.details")]);
+  else needs.push(["person", t("open.need.details")]);
   if (preview) needs.push(["clock", t("open.need.time", { minutes: preview.minutes })]);
   const until = preview ? Date.parse(String(preview.expiresAt)) || Number(preview.expiresAt) : 0;
   const problem = h("div", { class: "problem" });
-  const start = button("primary", t("open.start"), () => begin(start, problem));
+  const start = button("primary", t("open.start"), () => begin(start, no, problem));
+  const no = button("plain", t("consent.no"), () => refuse(start, no));
   const isPressed = wasPressed();
-  track("open", "reached");
+  if (isBusy) setBusy(start, no);
+  if (!isReached) {
+    track("open", "reached");
+    track("consent", "reached");
+  }
+  isReached = true;
   return {
     body: [
       hero("shield"),
@@ -32,31 +40,71 @@ export function render() {
       lead(t("open.lead", { merchant })),
       h("h2", { class: "small" }, t("open.need.title")),
       rows(needs),
-      problem,
+      h("h2", { class: "small" }, t("consent.title")),
+      ...terms(asksDocument()),
       links(),
-      actions(start, h("p", { class: "fine" }, t("open.privacy"), " ", until ? t("open.until", { time: clock(until) }) : "")),
+      problem,
+      actions(start, no, until ? h("p", { class: "fine" }, t("open.until", { time: clock(until) })) : null),
     ],
     shown: () => isPressed && start.click(),
   };
 }
 
-/** Exchanges the link. @param {HTMLButtonElement} start @param {HTMLElement} problem */
-async function begin(start, problem) {
-  const link = tokens.link ?? store.tab().link ?? "";
-  start.disabled = true;
-  start.setAttribute("aria-busy", "true");
+/** Whether the page waits for the server, also after it was drawn again in another language. */
+let isBusy = false;
+let isReached = false;
+
+/** @param {HTMLButtonElement} start @param {HTMLButtonElement} no */
+function setBusy(start, no) {
+  start.disabled = no.disabled = isBusy;
+  if (isBusy) start.setAttribute("aria-busy", "true");
+  else start.removeAttribute("aria-busy");
+}
+
+/** Whether the consent covers a document and a face. */
+const asksDocument = () => boot.preview?.asksDocument ?? true;
+
+const currentLink = () => tokens.link ?? store.tab().link ?? "";
+
+/** Exchanges the link. */
+async function enter() {
+  await app.enter(await api.exchange(currentLink()), false);
+  track("open", "completed");
+}
+
+/** Exchanges the link and records the consent. @param {HTMLButtonElement} start @param {HTMLButtonElement} no @param {HTMLElement} problem */
+async function begin(start, no, problem) {
+  const link = currentLink();
+  const shownIn = language();
+  isBusy = true;
+  setBusy(start, no);
   problem.replaceChildren();
   try {
-    await app.enter(await api.exchange(link), false);
-    track("open", "completed");
+    await enter();
+    // If the Flow asks for more by now, or the consent cannot be recorded, the next screen asks for it again.
+    if (flow.mayAskDocument(app.facts()) === asksDocument()) await agree(shownIn).catch(() => {});
+    isBusy = false;
     await app.next({ replace: true });
   } catch (error) {
-    start.disabled = false;
-    start.removeAttribute("aria-busy");
+    isBusy = false;
+    setBusy(start, no);
     const known = await linkProblem(error, link);
     if (known) return;
-    problem.replaceChildren(note("bad", app.problemText(error)));
+    const text = app.problemText(error);
+    problem.replaceChildren(note("bad", text));
+    problem.scrollIntoView({ block: "nearest" });
+    announce(text);
   }
+}
+
+/** @param {HTMLButtonElement} start @param {HTMLButtonElement} no */
+async function refuse(start, no) {
+  await decline(() => {
+    isBusy = true;
+    setBusy(start, no);
+    return enter();
+  });
+  isBusy = false;
 }
 
 /**

@@ -28,11 +28,13 @@ export async function render(_part, params) {
       ],
     };
   }
-  const { codes, redo } = flow.remedy(result.codes);
+  const { codes, redo: steps } = flow.remedy(result.codes);
+  const isOther = flow.isOtherPerson(app.currentWork(), codes);
+  const redo = isOther ? ["document", "front", "back"] : steps;
   if (!codes.length) {
     return { body: [hero("clock", "wait"), heading(t("outcome.neutral.title")), lead(t("outcome.neutral.body", { merchant })), links(), actions(...ways())] };
   }
-  const fixes = h("ul", { class: "fixes" }, ...codes.map((code) => fix(code, merchant)));
+  const fixes = h("ul", { class: "fixes" }, ...codes.map((code) => fix(isOther && flow.DIFFERENT_ENTRIES.includes(code) ? "unexpected" : code, merchant)));
   if (result.final) {
     const isHopeless = !redo.length;
     return {
@@ -70,7 +72,7 @@ export async function render(_part, params) {
   };
 }
 
-/** @param {number} code @param {string} merchant */
+/** @param {number | string} code @param {string} merchant */
 function fix(code, merchant) {
   const name = has(`code.${code}.title`) ? code : "other";
   return h("li", null, icon("alert"), h("div", null, h("h2", null, t(`code.${name}.title`)), h("p", null, t(`code.${name}.fix`, { merchant }))));

@@ -25,13 +25,17 @@ const IMAGES = "image/jpeg,image/png,image/webp,image/bmp";
 
 const capture = () => import("../capture/index.js");
 
+/** Whether the last picture of this visit was taken with the camera, which then worked. */
+let isCameraUsed = false;
+export const hasCamera = () => isCameraUsed;
+
 /** @param {flow.Side} side @returns {router.Render} */
 export const renderSide = (side) => (part, params) => {
   if (side === "selfie" && challenge.isRequired()) return challenge.render(part, params);
   if (part === "camera") return camera(side);
   if (part === "trouble") return troubleWithFiles(side, params?.code ?? "no_camera", params?.app ?? null);
   if (app.currentWork().pictures[side]) return review(side);
-  return primer(side, part === "file");
+  return primer(side, part === "file", Boolean(params?.opens));
 };
 
 /** @param {flow.Side} side */
@@ -43,8 +47,8 @@ const wantsCamera = (side) => side !== "selfie" && app.facts().current.documentU
 /** @param {flow.Side} side */
 const title = (side) => t(side === "selfie" ? "picture.selfie" : `picture.${side}.${app.currentWork().type}`);
 
-/** @param {flow.Side} side @param {boolean} asFile @returns {Promise<router.Screen>} */
-async function primer(side, asFile) {
+/** @param {flow.Side} side @param {boolean} asFile @param {boolean} opens whether the camera opens at once @returns {Promise<router.Screen>} */
+async function primer(side, asFile, opens) {
   const isSelfie = side === "selfie";
   // Phones lead with the camera, whatever the Flow permits.
   let live = !asFile && (wantsCamera(side) || !app.facts().desktop);
@@ -91,6 +95,7 @@ async function primer(side, asFile) {
       ),
       pick.input,
     ],
+    shown: () => opens && live && openCamera(),
   };
 }
 
@@ -143,6 +148,7 @@ async function accept(side, file) {
   if (isPdf && side === "selfie") throw refusal("not_pdf");
   if (isPdf && file.size > MAX_PDF_BYTES) throw refusal("pdf_too_large");
   if (isPdf && (await inspect(file)).locked) throw refusal("locked");
+  isCameraUsed = false;
   const { prepareFile } = await capture();
   const shot = await prepareFile(file, kindOf(side));
   // Stored as bytes, because the file may be unavailable after a reload.
@@ -180,11 +186,13 @@ function camera(side) {
         signal: ended.signal,
       });
       if (ended.signal.aborted) return;
+      isCameraUsed = true;
       await keep(side, shot, "");
       // Returns to the screen that opened the camera, which shows the picture.
       history.back();
     } catch (error) {
       if (ended.signal.aborted) return;
+      isCameraUsed = false;
       const code = /** @type {any} */ (error).code;
       if (code === "cancelled") history.back();
       else if (code === "use_file") instead("file");
