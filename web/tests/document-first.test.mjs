@@ -171,3 +171,32 @@ test("a Flow may ask for the details first", async () => {
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
   await watched.close(server);
 });
+
+test("another person than the expected one is sent for another document, not to the entries", async () => {
+  const watched = await newVisitor(browser);
+  const { page } = watched;
+  const flow = { ...documentsFlow({ dob: true }), settings: { reviewPolicy: "never" } };
+  await watched.open(await server.link(await server.flow(flow), "expected-1", { expected: { firstName: "Tamsin", lastName: "Osei" } }));
+  const me = person(page, await specimen("pass-passport"));
+  await me.toOutcome();
+  const text = await page.locator("main").innerText();
+  assert.ok(text.includes(t("code.unexpected.title")), text);
+  assert.ok(!text.includes(t("code.2502.title")) && !text.includes("Osei"), text);
+  await me.button("outcome.fix").click();
+  await me.at("document");
+  await watched.context.close();
+});
+
+test("a kind that is pressed before its country is taken with it", async () => {
+  const { watched, page, me } = await arrive(documentsFlow({}, types), "pass-passport");
+  await me.to("document");
+  await page.getByRole("button", { name: t("document.clear") }).click();
+  await page.locator("#f-documentCountry").press("Escape");
+  await page.locator('main button.choice[value="PASSPORT"]').click();
+  await page.getByText(t("error.country")).waitFor();
+  assert.equal(await page.locator("#f-documentCountry").getAttribute("aria-invalid"), "true");
+  await page.locator("#f-documentCountry").fill("UTO");
+  await page.locator("#f-documentCountry").press("Enter");
+  await me.at("front");
+  await watched.close(server);
+});

@@ -1,6 +1,6 @@
 // Prints which of twelve avoidable mistakes the page points out, with the fix, before they cost an attempt: with files and
-// with the camera. Blurred, dark, cut, grey, photographed and shaded pictures are made from specimens here, so they stand
-// for such pictures and are none. Nothing makes it fail.
+// with the camera. Blurred, dark, cut, grey, photographed and shaded pictures are made from specimens here, so they only
+// imitate real ones. Nothing makes it fail.
 //
 //   node tests/mistakes.mjs
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -91,9 +91,9 @@ export async function startServer(more = [], port = 0) {
         return { flowId, groupId };
       },
 
-      /** A link for a new user. @param {{flowId: string, groupId: string}} flow @returns {Promise<string>} */
-      async link(flow, userId = `user-${++count}`) {
-        return (await api("POST", "/v2/sdk/session/web-sdk-link", { ...flow, userId })).url;
+      /** A link for a new user. @param {{flowId: string, groupId: string}} flow @param {object} [more] of the request @returns {Promise<string>} */
+      async link(flow, userId = `user-${++count}`, more = {}) {
+        return (await api("POST", "/v2/sdk/session/web-sdk-link", { ...flow, userId, ...more })).url;
       },
 
       /** The session's state that the merchant polls. @param {string} sessionId */

@@ -102,7 +102,7 @@ test("the terms are the same before and after the scripts have run", async () =>
   }
 });
 
-test("the consent is recorded in the language of the press, and once", async () => {
+test("the consent is recorded in the language of the press", async () => {
   const { watched, page, me } = await arrive();
   await me.at("open");
   /** @type {() => void} */ let letGo = () => {};
@@ -116,6 +116,49 @@ test("the consent is recorded in the language of the press, and once", async () 
   const start = page.getByRole("button", { name: t("open.start", {}, "de"), exact: true });
   await start.waitFor();
   assert.deepEqual([await start.isDisabled(), await page.getByRole("button", { name: t("consent.no", {}, "de"), exact: true }).isDisabled()], [true, true]);
+  letGo();
+  await me.at("document");
+  assert.deepEqual(await lastConsent(), [1, "en"]);
+  await watched.close(server);
+});
+
+test("a start that fails can be tried again, also in another language", async () => {
+  const { watched, page, me } = await arrive();
+  await me.at("open");
+  /** @type {() => void} */ let letGo = () => {};
+  const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
+  await page.route("**/v2/sdk/session/exchange", async (route) => {
+    await held;
+    await route.abort();
+  }, { times: 1 });
+  await me.button("open.start").click();
+  await page.locator("#languages select").selectOption("de");
+  const start = page.getByRole("button", { name: t("open.start", {}, "de"), exact: true });
+  await start.waitFor();
+  letGo();
+  await page.locator("main .note.bad").getByText(t("problem.network", {}, "de")).waitFor();
+  assert.equal(await start.isDisabled(), false);
+  await start.click();
+  await me.at("document");
+  await watched.context.close();
+});
+
+test("a consent after a slow refusal is the last word", async () => {
+  const { watched, page, me } = await arrive();
+  await me.at("open");
+  /** @type {() => void} */ let letGo = () => {};
+  const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
+  await page.route("**/v2/sdk/session/consent", async (route) => {
+    await held;
+    await route.continue();
+  }, { times: 1 });
+  await me.button("consent.no").click();
+  await page.getByRole("dialog").getByRole("button", { name: t("consent.ask.leave") }).click();
+  // It does not wait for the server longer than a few seconds.
+  await me.at("end");
+  await me.button("end.declined.again").click();
+  await me.at("consent");
+  await me.button("consent.yes").click();
   letGo();
   await me.at("document");
   assert.deepEqual(await lastConsent(), [1, "en"]);

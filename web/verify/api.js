@@ -4,7 +4,7 @@ import { boot } from "./boot.js";
 /**
  * @typedef {{alpha2: string, alpha3: string, name: string, restricted: boolean, fields: string[],
  *   types: {type: string, supported: boolean, needsBack: boolean, hasOneSidedVariant: boolean}[]}} Country
- * @typedef {{status: "approved" | "pending" | "failed", codes: number[], at: string}} Outcome
+ * @typedef {{status: "approved" | "pending" | "failed", codes: number[], isUnexpected?: boolean, at: string}} Outcome
  * @typedef {{session_id: string, status: string, stage: string, attempts: number, maxAttempts: number, expiresAt: string | number,
  *   is_sandbox: boolean, userId: string, groupId: string, flowId: string, defaultFields: Record<string, boolean>,
  *   defaultDocumentTypes: string[], biometricType: string, documentUploadType: string, detailsFirst: boolean,

@@ -142,7 +142,7 @@ export function confirmNumber() {
 
 /**
  * Deletes all data of the session on this device.
- * @param {{status: string, codes: number[]}} [ended] shown again after a reload
+ * @param {{status: string, codes: number[], isUnexpected?: boolean}} [ended] shown again after a reload
  */
 export async function clear(ended) {
   isOver = true;

@@ -90,7 +90,7 @@ export function asksDocument(facts, work) {
 }
 
 /** Whether the Flow asks anybody for a document and a selfie, which the consent then covers. @param {Facts} facts */
-export const mayAskDocument = (facts) => facts.current.defaultDocumentTypes.length > 0 || facts.countries.some(({ types }) => types.length > 0);
+export const mayAskDocument = (facts) => facts.current.defaultDocumentTypes.length > 0 || facts.countries.some(({ types, restricted }) => !restricted && types.length > 0);
 
 /** Whether residence or nationality allows only a residence permit (contract §4.6 rule 5). @param {Facts} facts @param {Work} work */
 export function permitOnly(facts, work) {
@@ -231,29 +231,28 @@ const REDO = {
 /** Codes that a new document photo may also correct. */
 export const FACE_MISMATCH = [2201, 2202, 2204];
 
+/** Codes of data that differ from the document's, or could not be compared with it. */
+const DIFFERENCES = [2502, 2503, 2504];
+
 /**
- * What a failed attempt means for the applicant: codes to explain, steps to repeat, and whether repeating helps.
- * @param {number[]} codes
+ * What a failed attempt means for the applicant: codes to explain, steps to repeat, and whether repeating helps. If the
+ * document is not the expected person's, only another document helps.
+ * @param {{codes: number[], isUnexpected?: boolean}} outcome @param {boolean} hasDocument whether the applicant sends one
+ * @returns {{codes: (number | "unexpected")[], redo: string[]}}
  */
-export function remedy(codes) {
+export function remedy({ codes, isUnexpected = false }, hasDocument) {
+  if (isUnexpected) {
+    const others = remedy({ codes: codes.filter((code) => !DIFFERENCES.includes(code)) }, hasDocument);
+    if (others.codes.length && !others.redo.length) return others;
+    const redo = hasDocument ? ["document", "front", "back", ...others.redo] : [];
+    return { codes: ["unexpected", ...others.codes], redo: [...new Set(redo)] };
+  }
   // Screening results are never shown, whatever the server sends.
   const shown = codes.filter((code) => code !== 2702);
   const hopeless = shown.filter((code) => REDO[code]?.length === 0);
   const redo = [...new Set(shown.flatMap((code) => REDO[code] ?? ["front", "back", "selfie"]))];
   const order = ["details", "document", "front", "back", "selfie"];
   return { codes: hopeless.length ? hopeless : shown, redo: hopeless.length ? [] : order.filter((step) => redo.includes(step)) };
-}
-
-/** Codes of entries that differ from the document. */
-export const DIFFERENT_ENTRIES = [2502, 2504];
-
-/**
- * Whether the entries are those of the document, so that correcting them helps nobody: the merchant knows other details.
- * @param {Work} work @param {number[]} codes
- */
-export function isOtherPerson(work, codes) {
-  const said = Object.entries(work.proposed);
-  return codes.some((code) => DIFFERENT_ENTRIES.includes(code)) && said.length > 0 && said.every(([field, { value }]) => work.details[field] === value);
 }
 
 /** Discards a picture and what it said. Another one may say something else, which is confirmed again. @param {Facts} facts @param {Work} work @param {Side} side */

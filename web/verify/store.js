@@ -10,7 +10,7 @@ const TAB_KEY = "bonafide";
 const MAX_AGE_MS = 30 * 60_000;
 
 /** @typedef {{token: string, sessionId: string, deadline: number, claimed: boolean, number: string | null}} Access */
-/** @typedef {{link?: string, handoff?: string, access?: Access, ended?: {status: string, codes: number[], merchant: import("./boot.js").Merchant | null, sessionId: string | null}}} Tab */
+/** @typedef {{link?: string, handoff?: string, access?: Access, ended?: {status: string, codes: number[], isUnexpected?: boolean, merchant: import("./boot.js").Merchant | null, sessionId: string | null}}} Tab */
 
 /** @returns {Tab} */
 export function tab() {

@@ -41,13 +41,13 @@ pub struct NewLinkBody {
         example = "0199f0ab-7c3e-7d11-b1a4-2f6d6c0f3a55"
     )]
     flow_id: String,
-    /// Whom you expect, if you know. If the document does not confirm this person, the attempt goes to manual review, or
+    /// The person whom you expect (optional). If the document does not confirm this person, the attempt goes to manual review, or
     /// fails in a Flow without review.
     #[schema(required = false, nullable = false)]
     expected: Option<ExpectedPersonBody>,
 }
 
-/// Whom you expect behind a link. The applicant never sees these values.
+/// The person whom you expect to use the link. The applicant never sees these values.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[allow(
@@ -55,7 +55,7 @@ pub struct NewLinkBody {
     reason = "read by the derive only; verification::expected reads the body"
 )]
 pub struct ExpectedPersonBody {
-    /// Given names in Latin or Cyrillic letters. A person's only name is in both fields.
+    /// Given names in Latin or Cyrillic letters. Write a single name in both fields.
     #[schema(min_length = 1, max_length = 255, example = "Ada")]
     first_name: String,
     /// Family name.

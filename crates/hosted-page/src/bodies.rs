@@ -185,6 +185,7 @@ pub struct GivenConsentBody {
 
 /// The outcome of an attempt, without details that the applicant must not see.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct OutcomeBody {
     /// `approved`, `pending` or `failed`.
     #[schema(example = "failed")]
@@ -192,6 +193,9 @@ pub struct OutcomeBody {
     /// The failure codes, without those of sanctions screening.
     #[schema(example = json!([2509]))]
     pub codes: Vec<u16>,
+    /// The attempt failed because the document is not the expected person's. Correcting entries does not help.
+    #[schema(example = false)]
+    pub is_unexpected: bool,
     /// When the attempt was decided, or when it was made if no decision exists.
     #[schema(example = "2026-11-21T06:01:42.250Z")]
     pub at: String,
@@ -242,6 +246,7 @@ impl TryFrom<SessionState> for CurrentBody {
             outcome: current.outcome.map(|outcome| OutcomeBody {
                 status: outcome.status,
                 codes: outcome.codes,
+                is_unexpected: outcome.is_unexpected,
                 at: iso(outcome.at),
             }),
             handoff: current.handoff.map(|(handoff, step)| HandoffStateBody {

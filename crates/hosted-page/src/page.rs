@@ -28,6 +28,7 @@ use service::{App, Shared, sessions};
 use sha2::{Digest, Sha256};
 use store::logos;
 use store::merchants::{self, Merchant};
+use verification::hosted::personal_fields;
 
 use super::assets;
 use super::locale::Locale;
@@ -282,6 +283,9 @@ fn needs(locale: &Locale, preview: &Preview) -> String {
         .collect();
     let minutes = preview.minutes.to_string();
     let has_documents = !types.is_empty();
+    // A document mostly states these.
+    let is_entered = |field: &&str| !["middleName", "dob", "nationality"].contains(field);
+    let has_entries = !has_documents || personal_fields(&preview.configuration).iter().any(is_entered);
     let items = [
         has_documents.then(|| {
             (
@@ -290,7 +294,7 @@ fn needs(locale: &Locale, preview: &Preview) -> String {
             )
         }),
         has_documents.then(|| ("face", locale.text("open.need.selfie", &[]))),
-        (!has_documents).then(|| ("person", locale.text("open.need.details", &[]))),
+        has_entries.then(|| ("person", locale.text("open.need.details", &[]))),
         Some(("clock", locale.text("open.need.time", &[("minutes", &minutes)]))),
     ];
     let row = |(name, text): (&str, String)| format!("<li>{}<span>{}</span></li>", icon(name), escape(&text));

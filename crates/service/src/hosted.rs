@@ -19,11 +19,13 @@ use uuid::Uuid;
 use verification::codes::Code;
 use verification::flow::Configuration;
 use verification::hosted::{self, CountryOffer, parse_page_events};
+use verification::judge::expected;
+use verification::settings::ReviewPolicy;
 use verification::status::AttemptStatus;
 
 use super::branding::{self, Branding};
 use super::sessions::{self, ExchangedSession, Offer};
-use super::{App, flows};
+use super::{App, attempt_detail, flows};
 use crate::caller::{self, Caller};
 use crate::problem::{Family, Problem};
 
@@ -173,6 +175,8 @@ pub struct Outcome {
     pub status: &'static str,
     /// The failure codes.
     pub codes: Vec<u16>,
+    /// The attempt failed because the document is not the expected person's, so that no correction of entries helps.
+    pub is_unexpected: bool,
     /// When (ms).
     pub at: i64,
 }
@@ -191,9 +195,10 @@ pub async fn current(app: &App, caller: &Caller) -> Result<SessionState, Problem
         }
         None => None,
     };
+    let is_decided = flows::parse(&flow.clone().into())?.review_policy() == ReviewPolicy::Never;
     Ok(SessionState {
         consent: consents::of_session(&mut conn, caller.scope, session.id).await?,
-        outcome: outcome(&mut conn, caller.scope, session).await?,
+        outcome: outcome(&mut conn, caller.scope, session, is_decided).await?,
         handoff,
         flow,
         branding: branding::branding(&caller.merchant)?,
@@ -202,21 +207,31 @@ pub async fn current(app: &App, caller: &Caller) -> Result<SessionState, Problem
     })
 }
 
-async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Option<Outcome>, Problem> {
+/// `is_decided`: the Flow fails unexpected people without review. Otherwise only reviewers learn of them.
+async fn outcome(
+    conn: &mut Conn,
+    scope: Scope,
+    session: &Session,
+    is_decided: bool,
+) -> Result<Option<Outcome>, Problem> {
     let Some(log_id) = session.log_id else {
         return Ok(None);
     };
     let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
         return Ok(None);
     };
+    let expected = attempt_detail::Detail::of(&attempt)?.expected;
+    let difference = expected.as_ref().and_then(expected::difference);
+    let codes = applicant_codes(&attempt.codes)
+        .map_err(|fault| attempt_detail::unreadable(log_id, "codes", &fault))?;
     Ok(Some(Outcome {
+        is_unexpected: is_decided && difference.is_some_and(|code| codes.contains(&code.number())),
         status: match attempt.status {
             AttemptStatus::Approved => "approved",
             AttemptStatus::Pending => "pending",
             AttemptStatus::Declined | AttemptStatus::Failed => "failed",
         },
-        codes: applicant_codes(&attempt.codes)
-            .map_err(|fault| super::attempt_detail::unreadable(log_id, "codes", &fault))?,
+        codes,
         at: attempt.decided_at.unwrap_or(attempt.created_at),
     }))
 }

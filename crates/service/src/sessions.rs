@@ -46,7 +46,7 @@ pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Resu
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         let flow = configuration(tx, caller.scope, &link).await?;
         if link.expected.is_some() && !flows::parse(&flow.into())?.may_ask_document() {
-            let fault = "expected - the Flow asks for no document that it could be compared with";
+            let fault = "expected - must be absent, because this Flow never requires a document";
             return Err(Problem::invalid(fault).with_errors(vec![fault.to_owned()]));
         }
         let token = sessions::create_link(tx, caller.scope, &link, LINK_MS).await?;

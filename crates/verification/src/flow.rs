@@ -291,7 +291,9 @@ impl Flow {
 
     /// Whether applicants of some country send a document and a selfie.
     pub fn may_ask_document(&self) -> bool {
-        let asks = |change| !self.defaults.with_override(change).document_types.is_empty();
+        let asks = |change: &CountryOverride| {
+            !change.restricted && !self.defaults.with_override(change).document_types.is_empty()
+        };
         !self.defaults.document_types.is_empty() || self.overrides.iter().any(asks)
     }
 

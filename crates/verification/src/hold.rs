@@ -56,8 +56,8 @@ impl Hold {
         }
     }
 
-    /// Whether the selfie itself is in doubt, or whose account it belongs to. Until an approval proves the face, it is not
-    /// searched, bound to a person or counted as a duplicate.
+    /// Whether the hold doubts that the selfie is genuine, or that its face belongs to this account. Until an approval proves
+    /// the face, it is not searched, bound to a person or counted as a duplicate.
     pub fn leaves_face_unproven(self) -> bool {
         match self {
             Hold::Copy | Hold::ReusedPicture | Hold::UnfinishedChallenge | Hold::UnexpectedPerson => true,
@@ -67,8 +67,8 @@ impl Hold {
 
     /// The failure code of a doubt about the selfie in a Flow without review (`reviewPolicy: never`).
     ///
-    /// A name mismatch and signs of fraud pass in such a Flow. An uncertain reading gets the code of its document, and an
-    /// unexpected person that of the difference.
+    /// A name mismatch and signs of fraud pass in such a Flow. An uncertain reading gets the code of its document. An
+    /// unexpected person gets that of the difference beside the hold, so that only an approval proves the face.
     pub(crate) fn code_without_review(self) -> Option<Code> {
         match self {
             Hold::Copy | Hold::ReusedPicture => Some(Code::NotLive),

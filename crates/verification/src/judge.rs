@@ -98,12 +98,12 @@ pub fn examine<'a>(
         holds.insert(Hold::NameMismatch);
     }
     let difference = evidence.expected.as_ref().and_then(expected::difference);
-    match difference {
-        Some(code) if policy == ReviewPolicy::Never => find(code, default_source(code)),
-        Some(_) => {
-            holds.insert(Hold::UnexpectedPerson);
+    if let Some(code) = difference {
+        holds.insert(Hold::UnexpectedPerson);
+        // Nothing is held there, so the attempt fails.
+        if policy == ReviewPolicy::Never {
+            find(code, default_source(code));
         }
-        None => {}
     }
     let holds_fraud = flow.settings.fraud_signs == FraudSigns::Review && policy != ReviewPolicy::Never;
     if evidence.has_fraud_signs && holds_fraud {
@@ -117,10 +117,7 @@ pub fn examine<'a>(
         .any(|code| code.info().object == ResultObject::Idv);
     let selfie_is_beyond_doubt = !holds.iter().any(|hold| hold.leaves_face_unproven());
     // A requested failure must not bind or search a face among the sandbox's people.
-    let is_forced = submission.forced_code().is_some();
-    // Nobody will approve the face of an unexpected person in a Flow without review.
-    let is_unexpected = difference.is_some() && policy == ReviewPolicy::Never;
-    let face_matches = idv_passed && all_match(evidence) && !is_forced && !is_unexpected;
+    let face_matches = idv_passed && all_match(evidence) && submission.forced_code().is_none();
     if let Some(code) = submission.forced_code() {
         findings.entry(code).or_insert(default_source(code));
     }
@@ -204,7 +201,7 @@ impl Examination<'_> {
         if near_duplicate {
             reasons.push("Face resembles another registered person; awaiting review".to_owned());
         }
-        if !holds.is_empty() {
+        if !holds.is_empty() && policy != ReviewPolicy::Never {
             reasons.push(Hold::MESSAGE.to_owned());
         }
         Judgement {

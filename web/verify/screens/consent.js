@@ -27,8 +27,12 @@ export function terms(withDocument) {
   ];
 }
 
+/** The refusal that is being recorded. A later consent follows it. */
+let refusing = Promise.resolve();
+
 /** Records the consent. @param {string} shownIn the language in which the person read it */
 export async function agree(shownIn) {
+  await refusing;
   await api.consent({ version: CONSENT_VERSION, language: shownIn, accepted: true });
   app.currentWork().consented = true;
   track("consent", "completed");
@@ -76,8 +80,9 @@ export async function decline(open) {
     track("consent", "denied");
     await api.consent({ version: CONSENT_VERSION, language: language(), accepted: false });
   };
-  // Leaving must also work without a connection, and with a link that no longer does.
-  await Promise.race([refuse().catch(() => {}), new Promise((resolve) => setTimeout(resolve, LEAVE_MS))]);
+  // Leaving must also work without a connection, and with a used or expired link.
+  refusing = refuse().catch(() => {});
+  await Promise.race([refusing, new Promise((resolve) => setTimeout(resolve, LEAVE_MS))]);
   notify("cancelled", { sessionId: app.sessionAccess()?.sessionId ?? null, status: null });
   await app.finish("declined");
 }

@@ -90,7 +90,7 @@ export function render() {
     work.refused = {};
     work.detailsDone = true;
     track("details", "completed");
-    // Whoever has just photographed the document has allowed the camera, so the selfie needs no press to open it.
+    // The document was just photographed, so the camera is allowed and can open for the selfie without a press.
     await app.next({ opens: hasCamera() });
   };
 

@@ -31,8 +31,15 @@ export function render() {
       if (alpha3 === work.country) return;
       choose(alpha3, work.type);
       draw();
+      // The type that was pressed before the country was chosen.
+      const pressed = flow.typesFor(facts, work, alpha3).find(({ type, supported }) => supported && type === wanted);
+      if (pressed) take(pressed.type);
     },
   });
+
+  /** A type that was pressed while no country was chosen. */
+  let wanted = "";
+  let isTaken = false;
 
   /** The button of a type. @param {string} type */
   function choiceOf(type) {
@@ -102,7 +109,9 @@ export function render() {
   track("document", "reached");
   /** Goes on with a type, which needs a country. @param {string} type */
   async function take(type) {
+    if (isTaken) return;
     if (!work.country) {
+      wanted = type;
       problem.replaceChildren(note("bad", t("error.country")));
       box.input.setAttribute("aria-invalid", "true");
       box.input.setAttribute("aria-describedby", problem.id);
@@ -110,6 +119,7 @@ export function render() {
       box.input.focus();
       return;
     }
+    isTaken = true;
     choose(work.country, type);
     work.documentDone = true;
     track("document", "completed");

@@ -20,14 +20,17 @@ export function render() {
   /** @type {[string, string][]} */
   const needs = [];
   if (types.length) needs.push(["card", t("open.need.document", { types: either(types) })], ["face", t("open.need.selfie")]);
-  else needs.push(["person", t("open.need.details")]);
+  // A document mostly states these.
+  const isEntered = (/** @type {string} */ field) => !["middleName", "dob", "nationality"].includes(field);
+  if (!types.length || preview?.fields.some(isEntered)) needs.push(["person", t("open.need.details")]);
   if (preview) needs.push(["clock", t("open.need.time", { minutes: preview.minutes })]);
   const until = preview ? Date.parse(String(preview.expiresAt)) || Number(preview.expiresAt) : 0;
   const problem = h("div", { class: "problem" });
-  const start = button("primary", t("open.start"), () => begin(start, no, problem));
-  const no = button("plain", t("consent.no"), () => refuse(start, no));
+  const start = button("primary", t("open.start"), begin);
+  const no = button("plain", t("consent.no"), refuse);
+  drawn = { start, no, problem };
   const isPressed = wasPressed();
-  if (isBusy) setBusy(start, no);
+  setBusy(isBusy);
   if (!isReached) {
     track("open", "reached");
     track("consent", "reached");
@@ -50,15 +53,21 @@ export function render() {
   };
 }
 
-/** Whether the page waits for the server, also after it was drawn again in another language. */
+/** The elements as they were drawn last, perhaps in another language than at the press. @type {{start: HTMLButtonElement, no: HTMLButtonElement, problem: HTMLElement} | null} */
+let drawn = null;
+/** Whether the page waits for the server. */
 let isBusy = false;
 let isReached = false;
+/** The exchange that is being made. @type {Promise<void> | null} */
+let entering = null;
 
-/** @param {HTMLButtonElement} start @param {HTMLButtonElement} no */
-function setBusy(start, no) {
-  start.disabled = no.disabled = isBusy;
-  if (isBusy) start.setAttribute("aria-busy", "true");
-  else start.removeAttribute("aria-busy");
+/** @param {boolean} busy */
+function setBusy(busy) {
+  isBusy = busy;
+  if (!drawn) return;
+  drawn.start.disabled = drawn.no.disabled = busy;
+  if (busy) drawn.start.setAttribute("aria-busy", "true");
+  else drawn.start.removeAttribute("aria-busy");
 }
 
 /** Whether the consent covers a document and a face. */
@@ -66,42 +75,46 @@ const asksDocument = () => boot.preview?.asksDocument ?? true;
 
 const currentLink = () => tokens.link ?? store.tab().link ?? "";
 
-/** Exchanges the link. */
-async function enter() {
-  await app.enter(await api.exchange(currentLink()), false);
-  track("open", "completed");
+/** Exchanges the link once, also if a refusal and a consent follow each other. */
+function enter() {
+  entering ??= (async () => {
+    try {
+      await app.enter(await api.exchange(currentLink()), false);
+      track("open", "completed");
+    } finally {
+      entering = null;
+    }
+  })();
+  return entering;
 }
 
-/** Exchanges the link and records the consent. @param {HTMLButtonElement} start @param {HTMLButtonElement} no @param {HTMLElement} problem */
-async function begin(start, no, problem) {
+/** Exchanges the link and records the consent. */
+async function begin() {
   const link = currentLink();
   const shownIn = language();
-  isBusy = true;
-  setBusy(start, no);
-  problem.replaceChildren();
+  setBusy(true);
+  drawn?.problem.replaceChildren();
   try {
-    await enter();
-    // If the Flow asks for more by now, or the consent cannot be recorded, the next screen asks for it again.
+    // A refusal that was taken back may have exchanged it.
+    if (entering || !app.hasSession()) await enter();
+    // If the Flow changed meanwhile, or the consent cannot be recorded, the next screen requests the consent again.
     if (flow.mayAskDocument(app.facts()) === asksDocument()) await agree(shownIn).catch(() => {});
     isBusy = false;
     await app.next({ replace: true });
   } catch (error) {
-    isBusy = false;
-    setBusy(start, no);
+    setBusy(false);
     const known = await linkProblem(error, link);
     if (known) return;
     const text = app.problemText(error);
-    problem.replaceChildren(note("bad", text));
-    problem.scrollIntoView({ block: "nearest" });
+    drawn?.problem.replaceChildren(note("bad", text));
+    drawn?.problem.scrollIntoView({ block: "nearest" });
     announce(text);
   }
 }
 
-/** @param {HTMLButtonElement} start @param {HTMLButtonElement} no */
-async function refuse(start, no) {
+async function refuse() {
   await decline(() => {
-    isBusy = true;
-    setBusy(start, no);
+    setBusy(true);
     return enter();
   });
   isBusy = false;

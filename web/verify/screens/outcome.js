@@ -10,7 +10,7 @@ import * as router from "../router.js";
 import { wayBack } from "./end.js";
 import { links } from "./links.js";
 
-/** @typedef {{status: string, codes: number[], final: boolean}} Result */
+/** @typedef {{status: string, codes: number[], isUnexpected?: boolean, final: boolean}} Result */
 
 /** @type {router.Render} */
 export async function render(_part, params) {
@@ -28,13 +28,11 @@ export async function render(_part, params) {
       ],
     };
   }
-  const { codes, redo: steps } = flow.remedy(result.codes);
-  const isOther = flow.isOtherPerson(app.currentWork(), codes);
-  const redo = isOther ? ["document", "front", "back"] : steps;
+  const { codes, redo } = remedyOf(result);
   if (!codes.length) {
     return { body: [hero("clock", "wait"), heading(t("outcome.neutral.title")), lead(t("outcome.neutral.body", { merchant })), links(), actions(...ways())] };
   }
-  const fixes = h("ul", { class: "fixes" }, ...codes.map((code) => fix(isOther && flow.DIFFERENT_ENTRIES.includes(code) ? "unexpected" : code, merchant)));
+  const fixes = h("ul", { class: "fixes" }, ...codes.map((code) => fix(code, merchant)));
   if (result.final) {
     const isHopeless = !redo.length;
     return {
@@ -50,7 +48,7 @@ export async function render(_part, params) {
     };
   }
   const { attempts, maxAttempts } = app.facts().current;
-  const also = codes.some((code) => flow.FACE_MISMATCH.includes(code)) ? h("input", { type: "checkbox", id: "also" }) : null;
+  const also = codes.some((code) => flow.FACE_MISMATCH.includes(Number(code))) ? h("input", { type: "checkbox", id: "also" }) : null;
   const go = button("primary", t("outcome.fix"), async () => {
     const work = app.currentWork();
     flow.reopen(app.facts(), work, also?.checked ? [...redo, "front"] : redo);
@@ -72,6 +70,9 @@ export async function render(_part, params) {
   };
 }
 
+/** @param {{codes: number[], isUnexpected?: boolean}} result */
+const remedyOf = (result) => flow.remedy(result, !app.hasSession() || flow.asksDocument(app.facts(), app.currentWork()));
+
 /** @param {number | string} code @param {string} merchant */
 function fix(code, merchant) {
   const name = has(`code.${code}.title`) ? code : "other";
@@ -86,10 +87,10 @@ function ways() {
 /** Reads the session's outcome. If it is final, notifies the merchant's page and deletes the data on this device. @returns {Promise<Result>} */
 async function settle() {
   const { current } = app.facts();
-  const outcome = app.openOutcome() ?? { status: "failed", codes: [] };
-  const { redo } = flow.remedy(outcome.codes);
+  const outcome = app.openOutcome() ?? { status: "failed", codes: [], isUnexpected: false };
+  const { redo } = remedyOf(outcome);
   const final = outcome.status !== "failed" || current.attempts >= current.maxAttempts || current.status !== "pending" || !redo.length;
-  const result = { status: outcome.status, codes: outcome.codes, final };
+  const result = { status: outcome.status, codes: outcome.codes, isUnexpected: outcome.isUnexpected, final };
   const first = outcome.codes.find((code) => code !== 2702);
   track("outcome", outcome.status === "failed" ? "failed" : "completed", first ? String(first) : undefined);
   if (final) {

@@ -4,3 +4,6 @@
 -- deleted from the session when that ends.
 alter table link_tokens add column expected_sealed blob;
 alter table sessions add column expected_sealed blob;
+-- The few rows that have one, for the sweep.
+create index link_tokens_expected on link_tokens (expires_at) where expected_sealed is not null;
+create index sessions_expected on sessions (status) where expected_sealed is not null;

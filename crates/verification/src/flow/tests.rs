@@ -30,19 +30,39 @@ fn parses_and_resolves_overrides() {
     assert_eq!(flow.configuration(Some("ITA")), flow.defaults);
     assert_eq!(flow.configuration(None), flow.defaults);
     assert!(flow.restricts("FRA") && !flow.restricts("DEU"));
-    for (default_document_types, may_ask) in [("[]", true), (r#"["PASSPORT"]"#, true)] {
-        let parts = FlowParts {
-            default_document_types,
-            ..PARTS
-        };
-        assert_eq!(Flow::parse(&parts).expect("a Flow").may_ask_document(), may_ask);
-    }
     let bare = FlowParts {
         default_document_types: "[]",
-        country_overrides: r#"[{"countryAlpha3":"FRA","restricted":true}]"#,
         ..PARTS
     };
-    assert!(!Flow::parse(&bare).expect("a Flow").may_ask_document());
+    let restricted = r#"[{"countryAlpha3":"FRA","restricted":true,"defaultDocumentTypes":["PASSPORT"]}]"#;
+    for (parts, may_ask) in [
+        (PARTS, true),
+        (
+            FlowParts {
+                country_overrides: "[]",
+                ..PARTS
+            },
+            true,
+        ),
+        (bare, true),
+        (
+            FlowParts {
+                country_overrides: "[]",
+                ..bare
+            },
+            false,
+        ),
+        (
+            FlowParts {
+                country_overrides: restricted,
+                ..bare
+            },
+            false,
+        ),
+    ] {
+        let flow = Flow::parse(&parts).expect("a Flow");
+        assert_eq!(flow.may_ask_document(), may_ask, "{}", parts.country_overrides);
+    }
 }
 
 /// Rows that were edited by hand, truncated or written by a newer version. A deciding member never becomes a

@@ -36,7 +36,8 @@ pub fn verdict(one: &ExpectedField) -> Verdict {
 }
 
 /// Why the person is not confirmed, as the code that the comparison of entries has for it: 2502 if a zone or a barcode
-/// differs, 2504 if print does, and 2503 if a field could not be compared. `None` if every document confirms each field.
+/// differs, 2504 if print does, and 2503 if a field is neither confirmed nor contradicted. `None` if every document
+/// confirms each field.
 ///
 /// A zone or a barcode that agrees outweighs print, of which a part may be missing.
 pub fn difference(compared: &ExpectedComparison) -> Option<Code> {

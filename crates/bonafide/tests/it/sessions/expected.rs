@@ -16,6 +16,18 @@ impl Account {
     }
 }
 
+/// Decides an attempt in the portal.
+async fn decide(officer: &Browser, log_id: i64, decision: &str) {
+    let page = officer.get(&format!("/portal/applicants/{log_id}")).await.page();
+    let version = page.split(r#"name="version" value=""#).nth(1).unwrap();
+    let version = &version[..version.find('"').unwrap()];
+    let form = [("reason", "Known"), ("version", version), ("q", "")];
+    let decided = officer
+        .post(&format!("/portal/applicants/{log_id}/{decision}"), &form)
+        .await;
+    assert_eq!(decided.status, 303, "{}", decided.body);
+}
+
 const HELD: &str = "does not confirm the person who was named in the link";
 
 on_both!(a_document_is_compared_with_the_expected_person, |backend| {
@@ -85,11 +97,7 @@ on_both!(an_unexpected_face_leaves_the_account_to_its_person, |backend| {
     assert_eq!(account.server.count("select count(*) from faces").await, 0);
     let page = officer.get("/portal/applicants/1").await.page();
     assert!(page.contains(HELD), "{page}");
-    let version = page.split(r#"name="version" value=""#).nth(1).unwrap();
-    let version = &version[..version.find('"').unwrap()];
-    let form = [("reason", "Another person"), ("version", version), ("q", "")];
-    let declined = officer.post("/portal/applicants/1/decline", &form).await;
-    assert_eq!(declined.status, 303);
+    decide(&officer, 1, "decline").await;
     session.assert_state("failed", 1, "done").await;
     let session = account.expecting("passport", "user-1", person).await;
     let (_, body) = session.send(session.passport()).await;
@@ -106,7 +114,17 @@ on_both!(without_review_an_unexpected_person_fails, |backend| {
     let (_, body) = session.send(session.passport()).await;
     assert_eq!(body["ocrResult"]["code"], json!(2502), "{body}");
     session.assert_state("pending", 1, "open").await;
-    assert_eq!(account.server.count("select count(*) from faces").await, 0);
+    let faces = "select count(*) from faces";
+    assert_eq!(account.server.count(faces).await, 0);
+    let current = session.request(Method::GET, "/v2/sdk/session/current");
+    let (_, current) = answer(current.send().await.unwrap()).await;
+    assert_eq!(current["outcome"]["isUnexpected"], json!(true), "{current}");
+    assert!(!current.to_string().contains("Osei"), "{current}");
+
+    // Whoever approves it after all proves the face.
+    let officer = Browser::sign_up(&account.server, &account.id, "compliance").await;
+    decide(&officer, 1, "approve").await;
+    assert_eq!(account.server.count(faces).await, 1);
 });
 
 on_both!(a_record_that_cannot_be_read_decides_nothing, |backend| {
@@ -146,7 +164,7 @@ async fn a_faulty_expected_person_makes_no_link() {
     let person = json!({"firstName": "Ada", "lastName": "Quill"});
     let body = json!({"userId": "u", "groupId": account.group, "flowId": account.flow("data-only"), "expected": person});
     let (status, body) = account.server.post(LINK, &account.key, body).await;
-    let fault = json!(["expected - the Flow asks for no document that it could be compared with"]);
+    let fault = json!(["expected - must be absent, because this Flow never requires a document"]);
     assert_eq!((status, &body["errors"]), (400, &fault), "{body}");
     assert_eq!(account.server.count(links).await, before);
 }
@@ -165,7 +183,19 @@ on_both!(a_link_keeps_the_expected_person_until_its_end, |backend| {
         .server
         .sql("update link_tokens set expires_at = expires_at - 600000")
         .await;
+    // As a node of an earlier version ends a session.
+    account
+        .server
+        .sql("update sessions set status = 'failed', stage = 'done'")
+        .await;
+    let sessions = "select count(*) from sessions where expected_sealed is not null";
+    assert_eq!(account.server.count(sessions).await, 1);
     // A server sweeps when it starts, and every minute.
     let server = account.server.kill_and_restart(&[]);
-    wait_until(async || server.count(links).await == 0, "the sweep").await;
+    wait_until(async || server.count(links).await == 0, "the sweep of links").await;
+    wait_until(
+        async || server.count(sessions).await == 0,
+        "the sweep of sessions",
+    )
+    .await;
 });

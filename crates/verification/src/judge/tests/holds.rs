@@ -123,7 +123,7 @@ fn each_hold_by_review_policy() {
         (
             Hold::UnexpectedPerson,
             unexpected,
-            (Failed, &[2502], &[], false),
+            (Failed, &[2502], &[Hold::UnexpectedPerson], false),
             held(&[Hold::UnexpectedPerson], false),
         ),
     ];

@@ -343,6 +343,29 @@ on_both!(links_are_made_by_hand, |backend| {
     let empty = send(&owner, "/portal/links", &page, &[("userId", Some(" "))]).await;
     assert_eq!(empty.status, 400);
     assert!(empty.body.contains("Enter an applicant ID."));
+    let person = [
+        ("userId", Some("user-2")),
+        ("firstName", Some("Ada")),
+        ("lastName", Some("Quill")),
+        ("dob", Some("1990-01-31")),
+    ];
+    send(&owner, "/portal/links", &page, &person).await.redirect();
+    let expecting = "select count(*) from link_tokens where expected_sealed is not null";
+    assert_eq!(server.count(expecting).await, 1);
+    let half = [
+        ("userId", Some("user-2")),
+        ("firstName", Some("李")),
+        ("dob", Some("1790-01-31")),
+    ];
+    let refused = send(&owner, "/portal/links", &page, &half).await;
+    for fault in [
+        "First name must be in Latin or Cyrillic letters.",
+        "Last name is required.",
+        "Enter a date of birth within the last 150 years.",
+    ] {
+        assert!(refused.body.contains(fault), "{fault}: {}", refused.body);
+    }
+    assert_eq!(server.count(one).await, 2, "no link was made");
     let foreign = [
         ("userId", "u"),
         ("place", "00000000-0000-0000-0000-000000000000.x"),
