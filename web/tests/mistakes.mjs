@@ -2,7 +2,7 @@
 // with the camera. Blurred, dark, cut, grey, photographed and shaded pictures are made from specimens here, so they only
 // imitate real ones. Nothing makes it fail.
 //
-//   node tests/mistakes.mjs
+//   node tests/mistakes.mjs [MISTAKE…]
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -153,7 +153,8 @@ function report(mode, mistake, found) {
   console.log(`${mode.padEnd(6)} ${mistake.padEnd(22)} ${found ? `told: ${found.replace(/\s+/g, " ")}` : "not told"}`);
 }
 try {
-  for (const mistake of MISTAKES) {
+  const wanted = process.argv.slice(2);
+  for (const mistake of MISTAKES.filter(({ mistake }) => !wanted.length || wanted.includes(mistake))) {
     const file = await picture(mistake);
     report("file", mistake.mistake, await look(mistake, file, false));
     report("camera", mistake.mistake, await look(mistake, file, true));
