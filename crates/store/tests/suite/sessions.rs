@@ -138,6 +138,11 @@ pub(crate) async fn a_session_runs_its_course(bench: Bench) {
         stage: Stage::Done,
         log_id: Some(7),
         completed_at: Some(START + 30_000),
+        // Whom the merchant expects goes with the session's end.
+        link: Link {
+            expected: None,
+            ..made.link.clone()
+        },
         ..made
     };
     assert_eq!(done, expected);
