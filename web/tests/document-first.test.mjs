@@ -193,7 +193,7 @@ test("a kind that is pressed before its country is taken with it", async () => {
   await page.getByRole("button", { name: t("document.clear") }).click();
   await page.locator("#f-documentCountry").press("Escape");
   await page.locator('main button.choice[value="PASSPORT"]').click();
-  await page.getByText(t("error.country")).waitFor();
+  await page.locator("#h-documentCountry").getByText(t("error.country")).waitFor();
   assert.equal(await page.locator("#f-documentCountry").getAttribute("aria-invalid"), "true");
   await page.locator("#f-documentCountry").fill("UTO");
   await page.locator("#f-documentCountry").press("Enter");
