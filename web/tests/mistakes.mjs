@@ -15,8 +15,9 @@ import { documentsFlow, specimen, startServer } from "./server.mjs";
 const PATIENCE_MS = 25_000;
 
 /**
- * The mistakes: the specimen, its field, the change to the picture, and the texts that point it out.
- * @type {{mistake: string, name: string, field: string, side: "front" | "selfie", change?: string, told: string[]}[]}
+ * The mistakes: the specimen, its field, the change to the picture, and the texts that point it out. `isWide`: the camera
+ * sees its whole width, not only its middle.
+ * @type {{mistake: string, name: string, field: string, side: "front" | "selfie", change?: string, isWide?: boolean, told: string[]}[]}
  */
 const MISTAKES = [
   { mistake: "wrong side", name: "pass-id-card-td1", field: "idCardBack", side: "front", told: ["problem.wrong_side", "hint.wrong_side"] },
@@ -27,7 +28,7 @@ const MISTAKES = [
   { mistake: "black-and-white copy", name: "pass-passport", field: "passportFront", side: "front", change: "grey", told: ["problem.photocopy"] },
   { mistake: "photographed screen", name: "pass-passport", field: "passportFront", side: "front", change: "screen", told: ["problem.screen"] },
   { mistake: "expired", name: "2509-passport-expired", field: "passportFront", side: "front", told: ["code.2509.title"] },
-  { mistake: "two faces", name: "2203-two-faces-in-selfie", field: "selfie", side: "selfie", told: ["problem.several_faces", "hint.several_faces"] },
+  { mistake: "two faces", name: "2203-two-faces-in-selfie", field: "selfie", side: "selfie", isWide: true, told: ["problem.several_faces", "hint.several_faces"] },
   { mistake: "no face", name: "2101-no-face-in-selfie", field: "selfie", side: "selfie", told: ["problem.no_face", "hint.no_face"] },
   { mistake: "sunglasses", name: "pass-passport", field: "selfie", side: "selfie", change: "sunglasses", told: ["problem.sunglasses", "hint.sunglasses"] },
 ];
@@ -114,7 +115,7 @@ async function look(mistake, file, byCamera) {
   let used = browser;
   const film = join(folder, "film.mjpeg");
   if (byCamera) {
-    const segments = /** @type {import("./fake-camera.mjs").Segment[]} */ ([{ picture: file, seconds: 4, kind: mistake.side === "selfie" ? "selfie" : "document" }]);
+    const segments = /** @type {import("./fake-camera.mjs").Segment[]} */ ([{ picture: file, seconds: 4, kind: mistake.side === "selfie" && !mistake.isWide ? "selfie" : "document" }]);
     await makeFilm(film, segments);
     used = await startBrowser([...CAMERA_FLAGS, `--use-file-for-fake-video-capture=${film}`]);
   }

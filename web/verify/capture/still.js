@@ -3,7 +3,7 @@
  * as a JPEG that the server accepts. It reports problems of a picture but never refuses one.
  */
 
-import { findFaces } from "./faces.js";
+import { findFaces, loadFaces } from "./faces.js";
 import { grey, measure, sharpness } from "./measures.js";
 import { problemsOf } from "./problems.js";
 import { sniff } from "./sniff.js";
@@ -32,6 +32,9 @@ export const MEASURED_SIDE = 960;
 const MAX_PIXELS = 100_000_000;
 /** A video with this short side is as good as a photo, and shows what the applicant saw. */
 const FINE_ENOUGH = 1000;
+
+/** How long a chosen selfie waits for the face model. Without it, nothing is said of its faces. */
+const MODEL_MS = 10_000;
 
 /** Why a chosen file cannot be used. */
 export class FileError extends Error {
@@ -212,8 +215,10 @@ const fileSubject = (kind) => ({ kind, shape: "paper", side: "front" });
  * @param {Blob} file @param {"document"|"selfie"} kind @returns {Promise<Shot>} rejects with FileError
  */
 export async function prepareFile(file, kind) {
+  const model = kind === "selfie" ? loadFaces() : null;
   const canvas = await opened(file);
   if (canvas === null) return { blob: file, width: 0, height: 0, measures: null, problems: [], source: "file" };
+  if (model) await Promise.race([model, new Promise((resolve) => setTimeout(resolve, MODEL_MS))]);
   return shotOf(canvas, null, fileSubject(kind), "file");
 }
 
