@@ -7,6 +7,7 @@ pub mod document_requirements;
 pub mod flows;
 pub mod groups;
 pub mod health;
+pub mod invitations;
 pub mod monitoring;
 pub mod sessions;
 pub mod verify;

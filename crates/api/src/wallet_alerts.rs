@@ -121,21 +121,7 @@ pub async fn list(
                 None
             }
         });
-    let limit = match query.get("limit").map(str::parse::<u16>) {
-        None => LIMIT,
-        Some(Ok(limit)) if (1..=MOST).contains(&limit) => limit,
-        Some(_) => {
-            errors.push(format!("limit - must be a whole number from 1 to {MOST}"));
-            LIMIT
-        }
-    };
-    let before = query.get("before").and_then(|id| match Uuid::parse_str(id) {
-        Ok(id) => Some(id),
-        Err(_) => {
-            errors.push("before - must be the `next` of a page".to_owned());
-            None
-        }
-    });
+    let (limit, before) = query.page(LIMIT, MOST, &mut errors);
     if !errors.is_empty() {
         return Err(Problem::validation(errors).into());
     }

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use api::{
-    applicants, docs, document_requirements, flows, groups, health, monitoring, sessions, verify,
-    wallet_alerts, yente,
+    applicants, docs, document_requirements, flows, groups, health, invitations, monitoring, sessions,
+    verify, wallet_alerts, yente,
 };
 use axum::extract::DefaultBodyLimit;
 use axum::http::header::CONTENT_TYPE;
@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse, Redirect},
 };
 use bytes::Bytes;
-use hosted_page::{challenge, endpoints as hosted, exchange, reading};
+use hosted_page::{challenge, endpoints as hosted, exchange, invitation, reading};
 use http_server::error::{self, Rejection};
 use http_server::openapi::{DescribedPaths, Frame};
 use http_server::{api_log, gate, no_store, request_id, security_headers, unread_body};
@@ -41,6 +41,9 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(applicants::by_facemap_id))
         .routes(routes!(sessions::link))
         .routes(routes!(sessions::poll))
+        .routes(routes!(invitations::list, invitations::create))
+        .routes(routes!(invitations::get))
+        .routes(routes!(invitations::revoke))
         .route("/v2/sdk/session/verification-result", get(sessions::poll_nothing))
         .route(
             "/v2/sdk/session/verification-result/",
@@ -99,6 +102,8 @@ fn by_token() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(exchange::exchange))
         .routes(routes!(hosted::preview))
+        .routes(routes!(invitation::preview))
+        .routes(routes!(invitation::open))
         .routes(routes!(hosted::claim))
 }
 

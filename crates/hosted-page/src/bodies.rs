@@ -134,6 +134,8 @@ pub struct CurrentBody {
     pub details_first: bool,
     /// The merchant.
     pub merchant: MerchantBody,
+    /// Whether the session has ended and its invitation opens another one.
+    pub can_start_again: bool,
     /// The applicant's answer to the consent text; null before it is given.
     pub consent: Option<GivenConsentBody>,
     /// The outcome of the last attempt; null before the first.
@@ -239,6 +241,7 @@ impl TryFrom<SessionState> for CurrentBody {
             document_upload_type: defaults.document_upload_type(),
             details_first: !rules.is_document_first(),
             merchant: current.branding.into(),
+            can_start_again: current.can_start_again,
             consent: current.consent.map(|consent| GivenConsentBody {
                 version: consent.version,
                 accepted: consent.accepted,

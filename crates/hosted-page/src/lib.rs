@@ -8,6 +8,7 @@ pub mod bodies;
 pub mod challenge;
 pub mod endpoints;
 pub mod exchange;
+pub mod invitation;
 pub mod locale;
 pub mod page;
 pub mod reading;

@@ -36,12 +36,23 @@ use super::template::{Value, escape, render, script_json};
 use crate::bodies::{MerchantBody, PreviewBody};
 use crate::endpoints::preview_responses;
 
+/// What a visit's token is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TokenKind {
+    /// A one-time link, or there is no token.
+    Link,
+    /// A second device.
+    Handoff,
+    /// An invitation, which lives for days.
+    Invitation,
+}
+
 /// The data that the page is rendered from.
 struct Visit {
     locale: Locale,
     /// The result of looking up the token; `None` if there is none.
     found: Option<Result<Preview, Problem>>,
-    is_handoff: bool,
+    kind: TokenKind,
     /// The merchant of the token or of `?m=`, which need not be valid. It determines which sites may embed
     /// the page and which colours it shows; neither is secret.
     merchant: Option<Merchant>,
@@ -51,7 +62,7 @@ struct Visit {
     rehearsal: Option<serde_json::Value>,
 }
 
-/// The page, with the parameters `?token=`, `?handoff=`, `?m=`, `?lang=`, `?returnUrl=` and `?origin=`.
+/// The page, with the parameters `?token=`, `?handoff=`, `?invitation=`, `?m=`, `?lang=`, `?returnUrl=` and `?origin=`.
 pub async fn page(State(app): State<Shared>, RawQuery(raw): RawQuery, headers: HeaderMap) -> Response {
     // An unreadable query is treated as an invalid link, which the page explains.
     let (query, is_readable) = match query::parse(raw.as_deref().unwrap_or_default()) {
@@ -62,7 +73,7 @@ pub async fn page(State(app): State<Shared>, RawQuery(raw): RawQuery, headers: H
     let mut visit = Visit {
         locale: Locale::choose(query.get("lang"), accepted),
         found: (!is_readable).then(|| Err(sessions::invalid())),
-        is_handoff: false,
+        kind: TokenKind::Link,
         merchant: None,
         return_url: None,
         origin: None,
@@ -87,7 +98,7 @@ pub fn preview(merchant: Merchant, rehearsal: Rehearsal, headers: &HeaderMap) ->
     let visit = Visit {
         locale: Locale::choose(None, accepted),
         found: Some(Ok(preview)),
-        is_handoff: false,
+        kind: TokenKind::Link,
         merchant: Some(merchant),
         return_url: None,
         origin: None,
@@ -103,7 +114,9 @@ pub fn preview(merchant: Merchant, rehearsal: Rehearsal, headers: &HeaderMap) ->
 
 async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem> {
     let (link, handoff) = (query.get("token"), query.get("handoff"));
-    if let Some(short_id) = link.or(handoff).or(query.get("m")).and_then(|text| text.get(..8)) {
+    let invitation = query.get("invitation");
+    let token = link.or(handoff).or(invitation);
+    if let Some(short_id) = token.or(query.get("m")).and_then(|text| text.get(..8)) {
         visit.merchant = merchants::by_short_id(&mut app.db.read().await?, short_id).await?;
     }
     if let Some(merchant) = &visit.merchant {
@@ -117,7 +130,10 @@ async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem
         visit.found = Some(hosted::preview(app, token).await);
     } else if let Some(token) = handoff {
         visit.found = Some(hosted::handoff_preview(app, token).await);
-        visit.is_handoff = true;
+        visit.kind = TokenKind::Handoff;
+    } else if let Some(token) = invitation {
+        visit.found = Some(hosted::invitation_preview(app, token).await);
+        visit.kind = TokenKind::Invitation;
     }
     Ok(())
 }
@@ -131,7 +147,10 @@ fn answer(visit: &Visit) -> Response {
             (StatusCode::SERVICE_UNAVAILABLE, "unavailable", None)
         }
         Some(Err(problem)) => match problem.word(Family::Exchange) {
-            word @ ("token_used" | "token_expired") => (StatusCode::GONE, word, None),
+            word @ ("token_used" | "token_expired" | "invitation_finished" | "invitation_revoked") => {
+                (StatusCode::GONE, word, None)
+            }
+            word @ "in_review" => (StatusCode::OK, word, None),
             // A deleted Flow or a closed account also counts as an invalid link for the visitor.
             _ => (StatusCode::NOT_FOUND, "invalid_token", None),
         },
@@ -159,7 +178,15 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
     let locale = &visit.locale;
     let t = |key: &str| locale.text(key, &[]);
     // The merchant's name appears only after a real token. A short ID alone must not reveal it.
-    let known = ["open", "token_used", "token_expired"].contains(&state);
+    let known = [
+        "open",
+        "token_used",
+        "token_expired",
+        "invitation_finished",
+        "invitation_revoked",
+        "in_review",
+    ]
+    .contains(&state);
     let branding = preview.map(|preview| preview.branding.clone()).or_else(|| {
         let merchant = visit.merchant.as_ref().filter(|_| known)?;
         branding::branding(merchant).ok()
@@ -168,12 +195,15 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
         .as_ref()
         .map_or_else(|| t("page.merchant"), |branding| branding.name.clone());
     let (icon, heading, lead) = match state {
-        "open" if visit.is_handoff => ("phone", "claim.title", "claim.lead"),
+        "open" if visit.kind == TokenKind::Handoff => ("phone", "claim.title", "claim.lead"),
         "open" => ("shield", "open.title", "open.lead"),
         // This is most likely a reload: the browser knows the visitor's position and restores it at once.
         "no_token" if visit.merchant.is_some() => ("shield", "page.title", "page.moment"),
         "token_used" => ("link", "end.used.title", "end.used.body"),
         "token_expired" => ("clock", "end.expiredlink.title", "end.expiredlink.body"),
+        "invitation_finished" => ("check", "end.finished.title", "end.finished.body"),
+        "invitation_revoked" => ("link", "end.revoked.title", "end.revoked.body"),
+        "in_review" => ("clock", "end.inreview.title", "end.inreview.body"),
         "no_token" => ("link", "end.notoken.title", "end.notoken.body"),
         "unavailable" => ("alert", "page.title", "problem.busy"),
         _ => ("link", "end.invalid.title", "end.invalid.body"),
@@ -211,13 +241,13 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
             "top" => html(top(locale, preview)),
             "needs" => html(
                 preview
-                    .filter(|_| !visit.is_handoff)
+                    .filter(|_| visit.kind != TokenKind::Handoff)
                     .map(|preview| needs(locale, preview) + &terms(locale, preview))
                     .unwrap_or_default(),
             ),
             "action" => html(
                 preview
-                    .map(|preview| start(locale, visit.is_handoff, &preview.branding))
+                    .map(|preview| start(locale, visit.kind, &preview.branding))
                     .unwrap_or_default(),
             ),
             "v" => text(&version),
@@ -324,7 +354,7 @@ fn terms(locale: &Locale, preview: &Preview) -> String {
 
 /// The start button. If it is pressed before the scripts have run, it opens a popover that records the press
 /// and tells screen readers to wait. The scripts then start at once.
-fn start(locale: &Locale, is_handoff: bool, branding: &Branding) -> String {
+fn start(locale: &Locale, kind: TokenKind, branding: &Branding) -> String {
     let text = |key| escape(&locale.text(key, &[]));
     let button = |text| {
         format!(
@@ -335,7 +365,7 @@ fn start(locale: &Locale, is_handoff: bool, branding: &Branding) -> String {
         r#"<div class="quiet" id="starting" role="status" popover="manual">{}</div>"#,
         text("page.moment")
     );
-    if is_handoff {
+    if kind == TokenKind::Handoff {
         return format!(
             r#"<div class="actions">{}{starting}</div>"#,
             button(text("claim.start"))
@@ -348,7 +378,19 @@ fn start(locale: &Locale, is_handoff: bool, branding: &Branding) -> String {
     } else {
         "00:00"
     };
-    let until = escape(&locale.text("open.until", &[("time", time)]));
+    let day = match locale.language.as_str() {
+        "de" => "00. September 0000 um",
+        "es" => "00 de septiembre de 0000,",
+        "fr" => "00 septembre 0000 à",
+        "pt" => "00 de setembro de 0000 às",
+        _ => "September 00, 0000 at",
+    };
+    let date = format!("{day} {time}");
+    let until = match kind {
+        TokenKind::Invitation => locale.text("open.until.date", &[("date", &date)]),
+        _ => locale.text("open.until", &[("time", time)]),
+    };
+    let until = escape(&until);
     format!(
         r#"{}<div class="actions">{}{starting}<button type="button" class="plain" disabled>{}</button><p class="fine"><span class="ghost" aria-hidden="true">{until}</span></p></div>"#,
         links(locale, branding),

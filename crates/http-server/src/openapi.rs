@@ -185,7 +185,7 @@ pub enum OneTimeTokenErrors {
     /// `not_found`: the Flow or Group was deleted
     #[response(status = 404)]
     NotFound(ErrorAndMessageBody),
-    /// `token_used` or `token_expired`
+    /// `token_used` or `token_expired`; of an invitation also `invitation_finished` or `invitation_revoked`
     #[response(status = 410)]
     Gone(ErrorAndMessageBody),
     /// `rate_limited`; `Retry-After` states when to try again

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use service::problem::Problem;
+use uuid::Uuid;
 
 /// Parameters by name.
 #[derive(Debug, Default)]
@@ -23,6 +24,25 @@ impl Query {
             format!("{name} - is not a parameter here; send only {}", known.join(", "))
         };
         unknown.map(error).collect()
+    }
+
+    /// `limit`, which is `usual` if absent, and `before`, the `next` of the previous page. Adds an error for each that is
+    /// not valid.
+    pub fn page(&self, usual: u16, most: u16, errors: &mut Vec<String>) -> (u16, Option<Uuid>) {
+        let limit = match self.get("limit").map(str::parse::<u16>) {
+            None => usual,
+            Some(Ok(limit)) if (1..=most).contains(&limit) => limit,
+            Some(_) => {
+                errors.push(format!("limit - must be a whole number from 1 to {most}"));
+                usual
+            }
+        };
+        let before = self.get("before").map(Uuid::parse_str).transpose();
+        let before = before.unwrap_or_else(|_| {
+            errors.push("before - must be the `next` of a page".to_owned());
+            None
+        });
+        (limit, before)
     }
 }
 

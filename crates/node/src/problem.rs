@@ -33,12 +33,13 @@ pub enum Family {
 impl Family {
     /// The family that a path belongs to.
     pub fn of(path: &str) -> Self {
-        const PREFIXES: [(&str, Family); 10] = [
+        const PREFIXES: [(&str, Family); 11] = [
             ("/v2/public/groups", Family::GroupsAndFlows),
             ("/v2/public/flows", Family::GroupsAndFlows),
             ("/v2/public/transaction-monitoring", Family::Monitoring),
             ("/v2/sdk/session/web-sdk-link", Family::LinkAndPoll),
             ("/v2/sdk/session/verification-result", Family::LinkAndPoll),
+            ("/v2/sdk/session/invitations", Family::LinkAndPoll),
             ("/v2/sdk/session", Family::Exchange),
             ("/v2/idv", Family::Verify),
             ("/v2/reports/applicants", Family::Applicants),
@@ -383,6 +384,9 @@ mod tests {
             ("/v2/sdk/session/web-sdk-link", Family::LinkAndPoll),
             ("/v2/sdk/session/verification-result", Family::LinkAndPoll),
             ("/v2/sdk/session/verification-result/x", Family::LinkAndPoll),
+            ("/v2/sdk/session/invitations", Family::LinkAndPoll),
+            ("/v2/sdk/session/invitations/x/revoke", Family::LinkAndPoll),
+            ("/v2/sdk/session/invitation/open", Family::Exchange),
             ("/v2/idv/verify", Family::Verify),
             ("/v2/reports/applicants/byExternalUserId", Family::Applicants),
             ("/v2/yente/match/default", Family::Yente),

@@ -15,7 +15,7 @@ use verification::four_eyes::{
 
 use super::actor::By;
 use super::four_eyes::{self, Change, ChangedValue};
-use super::{App, merchants};
+use super::{App, applicant_invitations, merchants};
 use crate::caller::Caller;
 pub use crate::flow_content::{parse, read};
 use crate::flow_content::{settings_after_deletion, watches_its_people};
@@ -451,6 +451,7 @@ fn apply_draft(
 /// Deletes a Flow and removes it from every Group.
 pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem> {
     let id = parse_id(id)?;
+    let subject = id.to_string();
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         let flow = flows::get_for_update(tx, caller.scope, id)
             .await?
@@ -471,12 +472,12 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
         if !flows::delete(tx, caller.scope, id).await? {
             return Err(not_found());
         }
-        audit::write(
-            tx,
-            caller.scope,
-            &caller.audit_entry("flow.deleted", &id.to_string()),
-        )
-        .await?;
+        let detail = applicant_invitations::revoke_of_configuration(tx, caller.scope, id).await?;
+        let entry = Entry {
+            detail: &detail,
+            ..caller.audit_entry("flow.deleted", &subject)
+        };
+        audit::write(tx, caller.scope, &entry).await?;
         Ok(())
     })
 }

@@ -8,7 +8,7 @@ use store::{Db, Error, Scope, Tx};
 use uuid::Uuid;
 use verification::group::{GroupCreate, GroupUpdate};
 
-use super::App;
+use super::{App, applicant_invitations};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
 use crate::problem::{Kind, Problem};
@@ -124,16 +124,17 @@ pub async fn update(
 /// Deletes a Group and its Flow associations.
 pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem> {
     let id = parse_id(id)?;
+    let subject = id.to_string();
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         if !groups::delete(tx, caller.scope, id).await? {
             return Err(not_found());
         }
-        audit::write(
-            tx,
-            caller.scope,
-            &caller.audit_entry("group.deleted", &id.to_string()),
-        )
-        .await?;
+        let detail = applicant_invitations::revoke_of_configuration(tx, caller.scope, id).await?;
+        let entry = audit::Entry {
+            detail: &detail,
+            ..caller.audit_entry("group.deleted", &subject)
+        };
+        audit::write(tx, caller.scope, &entry).await?;
         Ok(())
     })
 }

@@ -25,7 +25,7 @@ use verification::status::AttemptStatus;
 
 use super::branding::{self, Branding};
 use super::sessions::{self, ExchangedSession, Offer};
-use super::{App, attempt_detail, flows};
+use super::{App, applicant_invitations, attempt_detail, flows};
 use crate::caller::{self, Caller};
 use crate::problem::{Family, Problem};
 
@@ -50,6 +50,10 @@ pub struct Preview {
 }
 
 impl Preview {
+    fn of(offer: Offer) -> Result<Self, Problem> {
+        Preview::new(&offer.merchant, offer.scope, offer.flow, offer.expires_at)
+    }
+
     fn new(merchant: &Merchant, scope: Scope, flow: Flow, expires_at: i64) -> Result<Self, Problem> {
         let rules = flows::parse(&flow.into())?;
         Ok(Preview {
@@ -65,14 +69,12 @@ impl Preview {
 
 /// Previews a link's token without using it up. It refuses the same tokens as the exchange.
 pub async fn preview(app: &App, token: &str) -> Result<Preview, Problem> {
-    let Offer {
-        merchant,
-        scope,
-        flow,
-        expires_at,
-        ..
-    } = sessions::offer(app, token).await?;
-    Preview::new(&merchant, scope, flow, expires_at)
+    Preview::of(sessions::offer(app, token).await?)
+}
+
+/// As [`preview`], for an invitation's token. It refuses the same tokens as the opening of a session.
+pub async fn invitation_preview(app: &App, token: &str) -> Result<Preview, Problem> {
+    Preview::of(applicant_invitations::offer(app, token).await?)
 }
 
 /// As [`preview`], for a hand-off's token.
@@ -127,6 +129,7 @@ pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Resu
             user_id: "preview".into(),
             expected: None,
         },
+        invitation_id: None,
         status: SessionStatus::Pending,
         stage: Stage::Open,
         attempts: 0,
@@ -147,6 +150,7 @@ pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Resu
             consent: None,
             outcome: None,
             handoff: None,
+            can_start_again: false,
         },
     })
 }
@@ -167,6 +171,8 @@ pub struct SessionState {
     pub outcome: Option<Outcome>,
     /// The second device, and the last step that it reached.
     pub handoff: Option<(Handoff, Option<String>)>,
+    /// Whether the session has ended and its invitation opens another one.
+    pub can_start_again: bool,
 }
 
 /// An attempt's outcome, as its applicant may know it. It reveals nothing about sanctions.
@@ -199,6 +205,7 @@ pub async fn current(app: &App, caller: &Caller) -> Result<SessionState, Problem
     Ok(SessionState {
         consent: consents::of_session(&mut conn, caller.scope, session.id).await?,
         outcome: outcome(&mut conn, caller.scope, session, is_decided).await?,
+        can_start_again: applicant_invitations::can_start_again(&mut conn, caller.scope, session).await?,
         handoff,
         flow,
         branding: branding::branding(&caller.merchant)?,

@@ -185,7 +185,10 @@ async fn sweep(app: &App) -> Result<u64, store::Error> {
         let challenges_before = tx.now() - CHALLENGES_KEPT_MS;
         Ok(store::limits::sweep(tx).await?
             + store::idempotency::sweep(tx).await?
-            + store::sessions::sweep_links(tx, links_before).await?
+            + store::link_tokens::sweep(tx, links_before).await?
+            + store::link_tokens::forget_expected(tx).await?
+            + store::applicant_invitations::expire(tx).await?
+            + store::applicant_invitations::sweep(tx, links_before).await?
             + store::sessions::forget_expected(tx).await?
             + store::sessions::sweep(tx, links_before).await?
             + store::challenges::sweep(tx, challenges_before).await?

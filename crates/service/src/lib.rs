@@ -8,6 +8,7 @@ pub mod actor;
 pub mod admissions;
 pub mod alerts;
 pub mod api_log;
+pub mod applicant_invitations;
 pub mod applicant_view;
 pub mod applicants;
 pub mod attempt_detail;

@@ -9,8 +9,9 @@ use jiff::tz::TimeZone;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 use store::flows::Flow;
+use store::link_tokens::{self, LinkToken};
 use store::merchants::Merchant;
-use store::sessions::{self, Link, LinkToken, Session, SessionStatus, Stage};
+use store::sessions::{self, Link, Session, SessionStatus, Stage};
 use store::{Conn, Error, Scope, Tx, admissions, attempts, audit};
 use uuid::Uuid;
 use verification::expected::ExpectedPerson;
@@ -33,29 +34,45 @@ const CONFIGURATIONS: Uuid = Uuid::from_u128(0x1f1d_6b0e_8a3c_4c55_9d53_0d0b_6c1
 
 /// Creates a one-time link and returns its URL.
 pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<String, Problem> {
-    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let request = LinkRequest::parse(body, today)
-        .map_err(|errors| Problem::invalid(errors.join("; ")).with_errors(errors))?;
-    let id = |text: &str, what: &str| Uuid::parse_str(text).map_err(|_| missing(what));
-    let link = Link {
-        flow_id: id(&request.flow_id, "Flow")?,
-        group_id: id(&request.group_id, "Group")?,
-        user_id: request.user_id,
-        expected: request.expected.as_ref().map(expected_record).transpose()?,
-    };
+    let link = read_link(body)?;
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
-        let flow = configuration(tx, caller.scope, &link).await?;
-        if link.expected.is_some() && !flows::parse(&flow.into())?.may_ask_document() {
-            let fault = "expected - must be absent, because this Flow never requires a document";
-            return Err(Problem::invalid(fault).with_errors(vec![fault.to_owned()]));
-        }
-        let token = sessions::create_link(tx, caller.scope, &link, LINK_MS).await?;
-        let entry = caller.audit_entry("link.created", &request.flow_id);
+        rules(tx, caller.scope, &link).await?;
+        let token = link_tokens::create(tx, caller.scope, &link, LINK_MS).await?;
+        let flow_id = link.flow_id.to_string();
+        let entry = caller.audit_entry("link.created", &flow_id);
         audit::write(tx, caller.scope, &entry).await?;
         Ok(token)
     })?;
     let token = token.expose_secret();
     Ok(format!("{}?iswebsdklink=true&token={token}", app.websdk_url))
+}
+
+/// Reads the body that requests a link or an invitation.
+pub(crate) fn read_link(body: &Map<String, Value>) -> Result<Link, Problem> {
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let request = LinkRequest::parse(body, today)
+        .map_err(|errors| Problem::invalid(errors.join("; ")).with_errors(errors))?;
+    let id = |text: &str, what: &str| Uuid::parse_str(text).map_err(|_| missing(what));
+    Ok(Link {
+        flow_id: id(&request.flow_id, "Flow")?,
+        group_id: id(&request.group_id, "Group")?,
+        user_id: request.user_id,
+        expected: request.expected.as_ref().map(expected_record).transpose()?,
+    })
+}
+
+/// The rules of a new link's Flow, if the link may be made.
+pub(crate) async fn rules(
+    conn: &mut Conn,
+    scope: Scope,
+    link: &Link,
+) -> Result<verification::flow::Flow, Problem> {
+    let rules = flows::parse(&configuration(conn, scope, link).await?.into())?;
+    if link.expected.is_some() && !rules.may_ask_document() {
+        let fault = "expected - must be absent, because this Flow never requires a document";
+        return Err(Problem::invalid(fault).with_errors(vec![fault.to_owned()]));
+    }
+    Ok(rules)
 }
 
 /// The expected person as a link and its session keep it.
@@ -97,7 +114,7 @@ pub async fn link_again(app: &App, scope: Scope, log_id: i64, actor: &str) -> Re
             user_id: attempt.external_user_id,
         };
         configuration(tx, scope, &link).await?;
-        let token = sessions::create_link(tx, scope, &link, LINK_MS).await?;
+        let token = link_tokens::create(tx, scope, &link, LINK_MS).await?;
         let subject = log_id.to_string();
         let entry = audit::Entry {
             actor,
@@ -162,7 +179,7 @@ pub struct Offer {
 /// Reads a link token without using it up. It refuses the same tokens as the exchange.
 pub async fn offer(app: &App, token: &str) -> Result<Offer, Problem> {
     let mut conn = app.db.read().await?;
-    let (merchant, scope, link, expires_at) = require_valid(sessions::peek_link(&mut conn, token).await?)?;
+    let (merchant, scope, link, expires_at) = require_valid(link_tokens::peek(&mut conn, token).await?)?;
     caller::check_account_may_call(merchant.status, scope.sandbox, crate::problem::Family::Exchange)?;
     let flow = configuration(&mut conn, scope, &link).await?;
     Ok(Offer {
@@ -182,12 +199,12 @@ pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchang
     let max_attempts = i64::from(rules.settings.attempts_per_link);
     let (scope, session, token) =
         store::transaction!(app.db, |tx| -> Result<(Scope, Session, SecretString), Problem> {
-            let (_, scope, link, _) = require_valid(sessions::redeem_link(tx, token).await?)?;
+            let (_, scope, link, _) = require_valid(link_tokens::redeem(tx, token).await?)?;
             let (session, token) =
-                sessions::create(tx, scope, link, max_attempts, TOKEN_SECONDS * 1_000).await?;
+                sessions::create(tx, scope, link, None, max_attempts, TOKEN_SECONDS * 1_000).await?;
             Ok((scope, session, token))
         })?;
-    metrics::counter!("bonafide_sessions_total").increment(1);
+    count_session();
     Ok(ExchangedSession {
         session,
         token,
@@ -195,6 +212,11 @@ pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchang
         flow,
         expires_in: TOKEN_SECONDS,
     })
+}
+
+/// Counts a new session.
+pub(crate) fn count_session() {
+    metrics::counter!("bonafide_sessions_total").increment(1);
 }
 
 /// The data behind a link token, or the exchange's refusal.
@@ -314,7 +336,8 @@ fn after_attempt(session: &Session, outcome: AttemptStatus) -> (SessionStatus, S
     }
 }
 
-/// Updates a session by a reviewer's decision on one of its attempts. Terminal states do not change.
+/// Updates a session, or the invitation that outlives it, by a reviewer's decision on one of its attempts. Terminal states
+/// do not change.
 pub async fn apply_decision(
     tx: &mut Tx,
     scope: Scope,
@@ -324,7 +347,13 @@ pub async fn apply_decision(
 ) -> Result<(), Error> {
     let standing = sessions::get(tx, scope, id).await?.map(|session| session.status);
     if standing != Some(SessionStatus::Pending) {
-        return Ok(());
+        // An invitation outlives the session whose attempt is decided.
+        let status = match outcome {
+            AttemptStatus::Approved => SessionStatus::Success,
+            AttemptStatus::Declined => SessionStatus::Failed,
+            AttemptStatus::Pending | AttemptStatus::Failed => return Ok(()),
+        };
+        return sessions::end_invitation(tx, scope, id, status).await;
     }
     let (status, stage) = match outcome {
         AttemptStatus::Approved => (SessionStatus::Success, Stage::Done),
@@ -436,6 +465,7 @@ mod tests {
                     user_id: String::new(),
                     expected: None,
                 },
+                invitation_id: None,
                 status: SessionStatus::Pending,
                 stage,
                 attempts,

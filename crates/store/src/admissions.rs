@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::sessions::{self, Session, SessionStatus};
 use crate::sql::{execute, fetch};
-use crate::{Error, Scope, Tx, document_readings};
+use crate::{Error, Scope, Tx, applicant_invitation_state, document_readings};
 
 /// How long a node's lease on an admitted attempt lasts (ms).
 pub const LEASE_MS: i64 = 30_000;
@@ -65,13 +65,19 @@ pub async fn withdraw(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> 
     execute!(tx, scope, SQL, id, now).map(|_| ())
 }
 
-/// Counts an admitted attempt and ends its admission. `None` if the session is terminal or has no attempts
-/// left, or if the lease ran out and the session ended without the attempt.
+/// Counts an admitted attempt, also for the invitation that opened the session, and ends its admission. `None` if the
+/// session is terminal, its invitation has ended or was deleted, either has no attempts left, or if the lease ran out and
+/// the session ended without the attempt. The caller then rolls back.
 ///
 /// # Errors
 /// [`Error::Sealed`].
 pub async fn use_attempt(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
     let now = tx.now();
+    if let Some(invitation_id) = sessions::invitation_of(tx, scope, id).await?
+        && !applicant_invitation_state::use_attempt(tx, scope, invitation_id).await?
+    {
+        return Ok(None);
+    }
     const SQL: &str = "update sessions set attempts = attempts + 1, in_flight = in_flight - 1,
                    admitted_until = case when in_flight = 1 then $4 else admitted_until end
                where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'
@@ -129,6 +135,26 @@ async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool,
         document_readings::delete_of_session(tx, scope, id).await?;
     }
     Ok(changed == 1)
+}
+
+/// Ends a session whose time may not be over, because its invitation opens another or ends. A session that waits for a
+/// reviewer, or for an attempt that it has admitted, is left as it is. Returns whether the session has ended now.
+pub async fn end_early(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    let now = tx.now();
+    const SQL: &str = "update sessions set status = case when attempts > 0 then 'failed' else 'expired' end, stage = 'done',
+             expected_sealed = null, completed_at = case when expires_at > $4 then $4
+                 when admitted_until > expires_at then admitted_until else expires_at end
+         where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and stage <> 'in_review'
+             and (in_flight = 0 or coalesce(admitted_until, 0) <= $4)";
+    let changed = execute!(tx, scope, SQL, id, now)?;
+    if changed == 1 {
+        document_readings::delete_of_session(tx, scope, id).await?;
+        return Ok(true);
+    }
+    const OPEN: &str = "select exists (select 1 from sessions
+               where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending')";
+    let (is_open,) = fetch!(one, tx, scope, (bool,), OPEN, id)?;
+    Ok(!is_open)
 }
 
 /// Ends at most `limit` expired sessions; returns how many. Several nodes may call it at once.

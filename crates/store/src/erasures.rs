@@ -116,7 +116,7 @@ pub async fn mark_journaled(tx: &mut Tx, erasure: &Erasure) -> Result<(), Error>
 }
 
 /// Deletes the data about a person that are sealed under the account's key. Events are found by the facemap.
-/// Links, sessions, monitoring queries and their idempotency responses are found by the person's labels,
+/// Links, invitations, sessions, monitoring queries and their idempotency responses are found by the person's labels,
 /// except labels that another person shares.
 pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     idempotency::erase_earlier(tx, scope).await?;
@@ -137,6 +137,16 @@ pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) ->
             "delete from proposals where merchant_id = $1 and sandbox = $2
              and kind in ('merge_people', 'split_person') and subject like $3",
             &named
+        )?;
+    }
+    // An invitation of the person opens no further session. Invitations are locked before their sessions.
+    let labels = applicants::labels_of(tx, scope, facemap_id).await?;
+    for label in labels.iter().filter(|label| !label.is_shared) {
+        execute!(
+            tx,
+            scope,
+            "delete from applicant_invitations where merchant_id = $1 and sandbox = $2 and user_ref = $3",
+            &label.external_ref,
         )?;
     }
     // A session that is being erased takes no further reading.
@@ -161,7 +171,7 @@ pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) ->
                    (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)",
         facemap_id,
     )?;
-    for label in applicants::labels_of(tx, scope, facemap_id).await? {
+    for label in labels {
         if label.is_shared {
             continue;
         }

@@ -221,6 +221,12 @@ async fn batch(tx: &mut Tx, scope: Scope, step: usize, after: &[u8]) -> Result<O
             column!(tx, scope, after, "link_tokens", "token_ref": Vec<u8>, "expected_sealed", "link_tokens.expected")
         }
         14 => column!(tx, scope, after, "sessions", "id": Uuid, "expected_sealed", "sessions.expected"),
+        15 => column!(
+            tx, scope, after, "applicant_invitations", "id": Uuid, "user_id_sealed", "applicant_invitations.user_id"
+        ),
+        16 => column!(
+            tx, scope, after, "applicant_invitations", "id": Uuid, "expected_sealed", "applicant_invitations.expected"
+        ),
         _ => return Ok(None),
     }))
 }

@@ -49,6 +49,8 @@
 pub mod admissions;
 pub mod alerts;
 pub mod api_log;
+pub mod applicant_invitation_state;
+pub mod applicant_invitations;
 pub mod applicants;
 pub mod attempts;
 pub mod audit;
@@ -82,6 +84,7 @@ pub mod key_renewal;
 pub mod keyring;
 mod labels;
 pub mod limits;
+pub mod link_tokens;
 mod list_objects;
 pub mod list_sets;
 pub mod list_updates;

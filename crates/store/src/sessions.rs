@@ -1,19 +1,19 @@
-//! Hosted sessions: one-time link tokens, the access tokens that they are exchanged for, and the status of
-//! each session. Tokens contain the merchant's short id and are stored as keyed hashes. This module does not
-//! decide when a session has succeeded. An expired session stays pending until
-//! [`admissions`](crate::admissions) settles it.
+//! Hosted sessions: their access tokens, and the status of each session. Tokens contain the merchant's short id and are
+//! stored as keyed hashes. This module does not decide when a session has succeeded. An expired session stays pending
+//! until [`admissions`](crate::admissions) settles it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::SecretString;
 use uuid::Uuid;
 
+use crate::applicant_invitation_state::InvitationStatus;
 use crate::keyring::{DataKey, SealContext, random};
 use crate::labels::external_ref;
 use crate::merchants::{self, Merchant};
 use crate::sql::{execute, fetch};
 use crate::text_enum::{Word, text_enum};
-use crate::{Conn, Error, Scope, Tx, document_readings};
+use crate::{Conn, Error, Scope, Tx, applicant_invitation_state as invitation, document_readings};
 
 /// The content of a link: its applicant, Group and Flow.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,61 +39,13 @@ impl std::fmt::Debug for Link {
     }
 }
 
-/// The state of a link token.
-#[derive(Clone, Debug)]
-pub enum LinkToken {
-    /// Unused and unexpired.
-    Valid {
-        /// The account that created it.
-        merchant: Box<Merchant>,
-        /// The account and mode.
-        scope: Scope,
-        /// The content of the link.
-        link: Link,
-        /// Until when it can be used (ms).
-        expires_at: i64,
-    },
-    /// Unknown.
-    Invalid,
-    /// It has been exchanged.
-    Used,
-    /// It has expired.
-    Expired,
-}
-
-/// Creates a link token that is valid for `ttl_ms`. It is returned only this once.
-///
-/// # Errors
-/// [`Error::Missing`] for an unknown account.
-pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) -> Result<SecretString, Error> {
-    let (token, token_ref) = new_token(tx, scope.merchant_id).await?;
-    let key = merchants::key(tx, scope.merchant_id).await?;
-    let sealed = key.seal(
-        &seal_context(scope.merchant_id, "link_tokens.user_id", &token_ref),
-        link.user_id.as_bytes(),
-    );
-    let expected = link.expected.as_ref().map(|expected| {
-        let context = seal_context(scope.merchant_id, "link_tokens.expected", &token_ref);
-        key.seal(&context, expected.as_bytes())
-    });
-    let now = tx.now();
-    let user_ref = external_ref(tx, scope, &link.user_id);
+/// Deletes the expected persons of sessions that a node of an earlier version ended; returns how many.
+pub async fn forget_expected(tx: &mut Tx) -> Result<u64, Error> {
     execute!(
         tx,
-        scope,
-        "insert into link_tokens (merchant_id, sandbox, token_ref, group_id, flow_id, user_id_sealed, created_at,
-             expires_at, user_ref, expected_sealed)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        &token_ref,
-        link.group_id,
-        link.flow_id,
-        &sealed,
-        now,
-        now + ttl_ms,
-        &user_ref,
-        expected,
-    )?;
-    Ok(token)
+        across_accounts("housekeeping forgets every account's expected persons"),
+        "update sessions set expected_sealed = null where status <> 'pending' and expected_sealed is not null"
+    )
 }
 
 /// Creates a token of the merchant's short id and 256 random bits; returns it and its keyed hash.
@@ -118,139 +70,12 @@ pub(crate) async fn claimed_merchant(conn: &mut Conn, token: &str) -> Result<Opt
     }
 }
 
-fn seal_context<'a>(merchant_id: Uuid, what: &'a str, id: &'a [u8]) -> SealContext<'a> {
+pub(crate) fn seal_context<'a>(merchant_id: Uuid, what: &'a str, id: &'a [u8]) -> SealContext<'a> {
     SealContext {
         merchant_id,
         what,
         id,
     }
-}
-
-#[derive(sqlx::FromRow)]
-struct LinkRow {
-    sandbox: bool,
-    group_id: Uuid,
-    flow_id: Uuid,
-    user_id_sealed: Vec<u8>,
-    expected_sealed: Option<Vec<u8>>,
-    expires_at: i64,
-    used_at: Option<i64>,
-}
-
-/// The state of a token. It does not use the token up, for checks before the exchange.
-///
-/// # Errors
-/// [`Error::Sealed`].
-pub async fn peek_link(conn: &mut Conn, token: &str) -> Result<LinkToken, Error> {
-    let Some(merchant) = claimed_merchant(conn, token).await? else {
-        return Ok(LinkToken::Invalid);
-    };
-    let token_ref = token_ref(conn, token);
-    let row = fetch!(
-        optional,
-        conn,
-        both_modes(
-            merchant.id,
-            "the link's token carries the account and not the mode"
-        ),
-        LinkRow,
-        "select sandbox, group_id, flow_id, user_id_sealed, expected_sealed, expires_at, used_at from link_tokens
-         where merchant_id = $1 and token_ref = $2",
-        &token_ref
-    )?;
-    match row {
-        None => Ok(LinkToken::Invalid),
-        Some(row) if row.used_at.is_some() => Ok(LinkToken::Used),
-        Some(row) if row.expires_at <= conn.now() => Ok(LinkToken::Expired),
-        Some(row) => good(conn, merchant, &token_ref, row).await,
-    }
-}
-
-async fn good(
-    conn: &mut Conn,
-    merchant: Merchant,
-    token_ref: &[u8],
-    row: LinkRow,
-) -> Result<LinkToken, Error> {
-    let key = merchants::key(conn, merchant.id).await?;
-    let user_id = key.open_text(
-        &seal_context(merchant.id, "link_tokens.user_id", token_ref),
-        &row.user_id_sealed,
-    )?;
-    let expected = seal_context(merchant.id, "link_tokens.expected", token_ref);
-    let expected = open_optional(&key, &expected, row.expected_sealed.as_deref())?;
-    Ok(LinkToken::Valid {
-        scope: Scope {
-            merchant_id: merchant.id,
-            sandbox: row.sandbox,
-        },
-        link: Link {
-            group_id: row.group_id,
-            flow_id: row.flow_id,
-            user_id,
-            expected,
-        },
-        expires_at: row.expires_at,
-        merchant: Box::new(merchant),
-    })
-}
-
-/// Uses a token up in one conditional update. Of any number of simultaneous calls, one gets
-/// [`LinkToken::Valid`].
-///
-/// # Errors
-/// [`Error::Sealed`].
-pub async fn redeem_link(tx: &mut Tx, token: &str) -> Result<LinkToken, Error> {
-    let Some(merchant) = claimed_merchant(tx, token).await? else {
-        return Ok(LinkToken::Invalid);
-    };
-    let token_ref = token_ref(tx, token);
-    let now = tx.now();
-    let row = fetch!(
-        optional,
-        tx,
-        both_modes(
-            merchant.id,
-            "the link's token carries the account and not the mode"
-        ),
-        LinkRow,
-        "update link_tokens set used_at = $3
-         where merchant_id = $1 and token_ref = $2 and used_at is null and expires_at > $3
-         returning sandbox, group_id, flow_id, user_id_sealed, expected_sealed, expires_at, used_at",
-        &token_ref,
-        now
-    )?;
-    let Some(row) = row else {
-        return peek_link(tx, token).await;
-    };
-    if row.expected_sealed.is_some() {
-        // From now on the session has it.
-        execute!(
-            tx,
-            both_modes(merchant.id, "the update above found the row"),
-            "update link_tokens set expected_sealed = null where merchant_id = $1 and token_ref = $2",
-            &token_ref
-        )?;
-    }
-    good(tx, merchant, &token_ref, row).await
-}
-
-/// Deletes the expected persons of links that have expired unused, and of sessions that a node of an earlier version
-/// ended; returns how many.
-pub async fn forget_expected(tx: &mut Tx) -> Result<u64, Error> {
-    let now = tx.now();
-    let links = execute!(
-        tx,
-        across_accounts("housekeeping forgets every account's expected persons"),
-        "update link_tokens set expected_sealed = null where expires_at <= $1 and expected_sealed is not null",
-        now
-    )?;
-    let sessions = execute!(
-        tx,
-        across_accounts("housekeeping forgets every account's expected persons"),
-        "update sessions set expected_sealed = null where status <> 'pending' and expected_sealed is not null"
-    )?;
-    Ok(links + sessions)
 }
 
 text_enum! {
@@ -286,6 +111,8 @@ pub struct Session {
     pub id: Uuid,
     /// The content of its link.
     pub link: Link,
+    /// The invitation that opened it; `None`: a one-time link did.
+    pub invitation_id: Option<Uuid>,
     /// Its status. A terminal status does not change.
     pub status: SessionStatus,
     /// Who has to act next.
@@ -312,7 +139,8 @@ impl Session {
     }
 }
 
-/// Creates a session with its access token, which is valid for `ttl_ms` and returned only this once.
+/// Creates a session with its access token, which is valid for `ttl_ms` and returned only this once. `invitation_id`: the
+/// invitation that opens it.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -320,6 +148,7 @@ pub async fn create(
     tx: &mut Tx,
     scope: Scope,
     link: Link,
+    invitation_id: Option<Uuid>,
     max_attempts: i64,
     ttl_ms: i64,
 ) -> Result<(Session, SecretString), Error> {
@@ -327,6 +156,7 @@ pub async fn create(
     let session = Session {
         id: Uuid::new_v4(),
         link,
+        invitation_id,
         status: SessionStatus::Pending,
         stage: Stage::Open,
         attempts: 0,
@@ -347,8 +177,8 @@ pub async fn create(
         tx,
         scope,
         "insert into sessions (merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage,
-             attempts, max_attempts, created_at, expires_at, user_ref, expected_sealed)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12, $13, $14)",
+             attempts, max_attempts, created_at, expires_at, user_ref, expected_sealed, invitation_id)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12, $13, $14, $15)",
         session.id,
         &token_ref,
         session.link.group_id,
@@ -361,12 +191,13 @@ pub async fn create(
         session.expires_at,
         &user_ref,
         expected,
+        session.invitation_id,
     )?;
     Ok((session, token))
 }
 
 /// Opens a sealed text that need not be there.
-fn open_optional(
+pub(crate) fn open_optional(
     key: &DataKey,
     context: &SealContext<'_>,
     sealed: Option<&[u8]>,
@@ -390,6 +221,7 @@ struct Row {
     flow_id: Uuid,
     user_id_sealed: Vec<u8>,
     expected_sealed: Option<Vec<u8>>,
+    invitation_id: Option<Uuid>,
     #[sqlx(try_from = "Word<SessionStatus>")]
     status: SessionStatus,
     #[sqlx(try_from = "Word<Stage>")]
@@ -405,8 +237,8 @@ struct Row {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "select sandbox, id, group_id, flow_id, user_id_sealed, expected_sealed, status, stage, attempts,
-                    max_attempts, log_id, created_at, expires_at, completed_at
+            "select sandbox, id, group_id, flow_id, user_id_sealed, expected_sealed, invitation_id, status, stage,
+                    attempts, max_attempts, log_id, created_at, expires_at, completed_at
              from sessions where merchant_id = $1 ",
             $rest
         )
@@ -433,6 +265,7 @@ fn open_with(key: &DataKey, merchant_id: Uuid, row: Row) -> Result<Session, Erro
             user_id,
             expected,
         },
+        invitation_id: row.invitation_id,
         status: row.status,
         stage: row.stage,
         attempts: row.attempts,
@@ -523,8 +356,50 @@ pub async fn by_access_token(
     Ok(Some((merchant, scope, session)))
 }
 
+/// The invitation that opened a session.
+pub(crate) async fn invitation_of(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Uuid>, Error> {
+    const SQL: &str =
+        "select invitation_id from sessions where merchant_id = $1 and sandbox = $2 and id = $3";
+    let found = fetch!(optional, conn, scope, (Option<Uuid>,), SQL, id)?;
+    Ok(found.and_then(|(invitation_id,)| invitation_id))
+}
+
+/// As [`invitation_of`], after locking the invitation, which is locked before its sessions.
+async fn lock_invitation(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Uuid>, Error> {
+    let invitation_id = invitation_of(tx, scope, id).await?;
+    if let Some(invitation_id) = invitation_id {
+        invitation::lock(tx, scope, invitation_id).await?;
+    }
+    Ok(invitation_id)
+}
+
+/// Ends the open invitation of a session by a decision on an attempt, also if the session ended before.
+pub async fn end_invitation(tx: &mut Tx, scope: Scope, id: Uuid, status: SessionStatus) -> Result<(), Error> {
+    let state = match status {
+        SessionStatus::Success => InvitationStatus::Success,
+        SessionStatus::Failed => InvitationStatus::Failed,
+        // A session that only ran out of time leaves its invitation open.
+        SessionStatus::Pending | SessionStatus::Expired => return Ok(()),
+    };
+    let Some(invitation_id) = lock_invitation(tx, scope, id).await? else {
+        return Ok(());
+    };
+    // The review of another session's attempt decides the invitation.
+    const REVIEWED: &str = "select exists (select 1 from sessions
+               where merchant_id = $1 and sandbox = $2 and invitation_id = $3 and id <> $4 and status = 'pending'
+                   and stage = 'in_review')";
+    let (is_reviewed,) = fetch!(one, tx, scope, (bool,), REVIEWED, invitation_id, id)?;
+    if state == InvitationStatus::Failed && is_reviewed {
+        return Ok(());
+    }
+    invitation::end(tx, scope, invitation_id, state, Some(id))
+        .await
+        .map(|_| ())
+}
+
 /// Sets the status and stage of a pending session; returns whether it was pending. A terminal status also
-/// sets the time, and deletes the expected person and the readings of documents before the submission.
+/// sets the time, deletes the expected person and the readings of documents before the submission, and ends the
+/// invitation that opened the session.
 pub async fn advance(
     tx: &mut Tx,
     scope: Scope,
@@ -534,6 +409,7 @@ pub async fn advance(
     log_id: Option<i64>,
 ) -> Result<bool, Error> {
     let completed_at = (status != SessionStatus::Pending).then(|| tx.now());
+    lock_invitation(tx, scope, id).await?;
     let changed = execute!(
         tx,
         scope,
@@ -548,6 +424,7 @@ pub async fn advance(
     )?;
     if changed == 1 && status != SessionStatus::Pending {
         document_readings::delete_of_session(tx, scope, id).await?;
+        end_invitation(tx, scope, id, status).await?;
     }
     Ok(changed == 1)
 }
@@ -566,16 +443,6 @@ pub async fn extend(tx: &mut Tx, scope: Scope, id: Uuid, until: i64) -> Result<(
         now
     )
     .map(|_| ())
-}
-
-/// Deletes link tokens that expired before a time (ms); returns how many.
-pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
-    execute!(
-        tx,
-        across_accounts("retention deletes every account's links"),
-        "delete from link_tokens where expires_at < $1",
-        before
-    )
 }
 
 /// Deletes ended sessions without an attempt that expired before a time (ms), with all events and consents;

@@ -25,6 +25,7 @@ tables! {
     is_mode_table, MODE_TABLES:
     b"alerts"
     b"api_log"
+    b"applicant_invitations"
     b"attempts"
     b"audit"
     b"challenges"

@@ -286,6 +286,8 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
         review_band,
         review_policy,
         attempts_per_link,
+        // Whoever may create invitations may create another one when one has expired.
+        invitation_hours: _,
         retention_days,
         webhook_secret: _,
         hide_sanctions_detail: _,

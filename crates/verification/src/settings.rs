@@ -41,6 +41,8 @@ pub struct Settings {
     pub review_policy: ReviewPolicy,
     /// Attempts that one link allows.
     pub attempts_per_link: u32,
+    /// How long an invitation opens sessions, in hours.
+    pub invitation_hours: u32,
     /// Days after which attempts are deleted; `None`: the server's default.
     pub retention_days: Option<u32>,
     /// `whsec_…`, which signs this Flow's webhooks from now on. It is sealed and stored apart from the other
@@ -70,6 +72,7 @@ impl Default for Settings {
             review_band: None,
             review_policy: ReviewPolicy::default(),
             attempts_per_link: 3,
+            invitation_hours: 168,
             retention_days: None,
             webhook_secret: None,
             hide_sanctions_detail: false,
@@ -84,7 +87,8 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`),
-    /// `attemptsPerLink`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `detailsFirst`, `fourEyes`, `fraudSigns`
+    /// `attemptsPerLink`, `invitationHours`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `detailsFirst`,
+    /// `fourEyes`, `fraudSigns`
     /// (`off`, `show`, `review`), `ongoingScreening`, `screeningLists`. Null and absent mean the same. Unknown
     /// members are ignored.
     ///
@@ -120,6 +124,13 @@ impl Settings {
                 |v| whole(v, 20),
             )
             .unwrap_or(defaults.attempts_per_link),
+            invitation_hours: read(
+                &mut body,
+                "invitationHours",
+                "must be a whole number from 1 to 720",
+                |v| whole(v, 720),
+            )
+            .unwrap_or(defaults.invitation_hours),
             retention_days: read(
                 &mut body,
                 "retentionDays",

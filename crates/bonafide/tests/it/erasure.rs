@@ -171,11 +171,14 @@ impl Person<'_> {
         answer(request.send().await.unwrap()).await
     }
 
-    async fn link(&self, flow: &str) -> String {
+    fn link_body(&self, flow: &str) -> Value {
         let flow = &self.demo["flows"][flow];
         let expected = json!({"firstName": "Noemi", "lastName": "Quillfeather"});
-        let body =
-            json!({"userId": LABEL, "groupId": self.demo["groupId"], "flowId": flow, "expected": expected});
+        json!({"userId": LABEL, "groupId": self.demo["groupId"], "flowId": flow, "expected": expected})
+    }
+
+    async fn link(&self, flow: &str) -> String {
+        let body = self.link_body(flow);
         let (status, body) = self
             .server
             .post("/v2/sdk/session/web-sdk-link", &self.key, body)
@@ -183,6 +186,14 @@ impl Person<'_> {
         assert_eq!(status, 200, "{body}");
         let url = body["url"].as_str().unwrap();
         url.split_once("token=").unwrap().1.to_owned()
+    }
+
+    /// An invitation that expects the person.
+    async fn invite(&self, flow: &str) {
+        let body = self.link_body(flow);
+        let path = "/v2/sdk/session/invitations";
+        let (status, body) = self.server.post(path, &self.key, body).await;
+        assert_eq!(status, 200, "{body}");
     }
 
     async fn session(&self, flow: &str) -> Value {
@@ -219,6 +230,7 @@ impl Person<'_> {
         // A session without an attempt, and an unused link.
         self.session("any-document").await;
         self.link("any-document").await;
+        self.invite("any-document").await;
         self.have_a_picture_read(&self.session("any-document").await)
             .await;
         // A session with a liveness challenge.
@@ -374,6 +386,8 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         ("decisions", "reason_sealed"),
         ("sessions", "expected_sealed"),
         ("sessions", "user_id_sealed"),
+        ("applicant_invitations", "expected_sealed"),
+        ("applicant_invitations", "user_id_sealed"),
         ("link_tokens", "expected_sealed"),
         ("link_tokens", "user_id_sealed"),
         ("outbox", "body_sealed"),

@@ -32,7 +32,7 @@ async fn session(bench: &Bench, scope: Scope) -> Session {
         expected: None,
     };
     store::transaction!(bench.db, |tx| -> Result<(Session, SecretString), Error> {
-        sessions::create(tx, scope, link.clone(), 3, TEN_MINUTES).await
+        sessions::create(tx, scope, link.clone(), None, 3, TEN_MINUTES).await
     })
     .unwrap()
     .0

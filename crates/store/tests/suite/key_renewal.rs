@@ -21,7 +21,9 @@ use crate::staff::member;
 use crate::verification::{Outcome, verify};
 
 /// The sealed columns that get other keys.
-const RENEWED: [&str; 25] = [
+const RENEWED: [&str; 27] = [
+    "applicant_invitations.expected_sealed",
+    "applicant_invitations.user_id_sealed",
     "attempts.wrapped_key",
     "faces.embedding_sealed",
     "link_tokens.expected_sealed",

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use store::sessions::{self, Link, LinkToken, Session, SessionStatus, Stage};
+use store::link_tokens::{self, LinkToken};
+use store::sessions::{self, Link, Session, SessionStatus, Stage};
 use store::{Error, Scope, admissions};
 use uuid::Uuid;
 
@@ -22,7 +23,7 @@ fn link() -> Link {
 
 async fn create_link(bench: &Bench, scope: Scope) -> SecretString {
     store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
-        sessions::create_link(tx, scope, &link(), TEN_MINUTES).await
+        link_tokens::create(tx, scope, &link(), TEN_MINUTES).await
     })
     .unwrap()
 }
@@ -30,7 +31,7 @@ async fn create_link(bench: &Bench, scope: Scope) -> SecretString {
 pub(crate) async fn a_link_is_redeemed_once(bench: Bench) {
     let scope = bench.scope().await;
     let token = create_link(&bench, scope).await;
-    let peeked = sessions::peek_link(&mut bench.read().await, token.expose_secret())
+    let peeked = link_tokens::peek(&mut bench.read().await, token.expose_secret())
         .await
         .unwrap();
     assert!(
@@ -42,7 +43,7 @@ pub(crate) async fn a_link_is_redeemed_once(bench: Bench) {
             let (db, token) = (bench.db.clone(), token.clone());
             tokio::spawn(async move {
                 store::transaction!(db, |tx| -> Result<LinkToken, Error> {
-                    sessions::redeem_link(tx, token.expose_secret()).await
+                    link_tokens::redeem(tx, token.expose_secret()).await
                 })
                 .unwrap()
             })
@@ -70,20 +71,15 @@ pub(crate) async fn a_link_is_redeemed_once(bench: Bench) {
     let late = create_link(&bench, scope).await;
     bench.pass(Duration::from_secs(600));
     let mut tx = bench.db.begin().await.unwrap();
-    let redeem = sessions::redeem_link(&mut tx, late.expose_secret())
-        .await
-        .unwrap();
+    let redeem = link_tokens::redeem(&mut tx, late.expose_secret()).await.unwrap();
     assert!(matches!(redeem, LinkToken::Expired));
     for token in ["", "é", "short", &late.expose_secret()[..20], &"x".repeat(51)] {
-        let redeem = sessions::redeem_link(&mut tx, token).await.unwrap();
+        let redeem = link_tokens::redeem(&mut tx, token).await.unwrap();
         assert!(matches!(redeem, LinkToken::Invalid), "{token}");
     }
+    assert_eq!(link_tokens::sweep(&mut tx, START + TEN_MINUTES).await.unwrap(), 0);
     assert_eq!(
-        sessions::sweep_links(&mut tx, START + TEN_MINUTES).await.unwrap(),
-        0
-    );
-    assert_eq!(
-        sessions::sweep_links(&mut tx, START + TEN_MINUTES + 1)
+        link_tokens::sweep(&mut tx, START + TEN_MINUTES + 1)
             .await
             .unwrap(),
         2
@@ -92,7 +88,7 @@ pub(crate) async fn a_link_is_redeemed_once(bench: Bench) {
 
 async fn create(bench: &Bench, scope: Scope) -> (Session, SecretString) {
     store::transaction!(bench.db, |tx| -> Result<(Session, SecretString), Error> {
-        sessions::create(tx, scope, link(), 3, TEN_MINUTES).await
+        sessions::create(tx, scope, link(), None, 3, TEN_MINUTES).await
     })
     .unwrap()
 }

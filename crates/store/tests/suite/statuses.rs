@@ -3,13 +3,17 @@
 
 use reference::status::{AttemptStatus, Decision, GroupStatus};
 use secrecy::{ExposeSecret as _, SecretString};
+use store::applicant_invitations::InvitationFilter;
 use store::attempts::{self, Attempt};
 use store::groups::{self, NewGroup};
 use store::invitations::{self, Purpose};
 use store::portal_sessions::{self, NewSession};
 use store::sessions::{self, Link, Session};
 use store::staff::{self, NewStaff};
-use store::{Conn, Error, Scope, applicants, merchants, people, reason_templates, registrations, review};
+use store::{
+    Conn, Error, Scope, applicant_invitations, applicants, merchants, people, reason_templates,
+    registrations, review,
+};
 use uuid::Uuid;
 
 use crate::bench::Bench;
@@ -24,6 +28,7 @@ struct Rows {
     group_id: Uuid,
     session_id: Uuid,
     session_token: String,
+    applicant_invitation_id: Uuid,
     invitation_token: String,
     portal_token: String,
 }
@@ -59,16 +64,17 @@ async fn rows(bench: &Bench) -> Rows {
         groups::create(tx, scope, &new, None).await.map(|group| group.id)
     })
     .unwrap();
-    type Tokens = (Session, SecretString, SecretString, SecretString);
+    type Tokens = (Session, SecretString, SecretString, SecretString, Uuid);
     let link = Link {
         group_id,
         flow_id: Uuid::from_u128(3),
         user_id: "ada".into(),
         expected: None,
     };
-    let (session, session_token, invitation_token, portal_token) =
+    let (session, session_token, invitation_token, portal_token, invitation_id) =
         store::transaction!(bench.db, |tx| -> Result<Tokens, Error> {
-            let (session, token) = sessions::create(tx, scope, link.clone(), 3, 600_000).await?;
+            let (session, token) = sessions::create(tx, scope, link.clone(), None, 3, 600_000).await?;
+            let (invitation, _) = applicant_invitations::create(tx, scope, link.clone(), 3, 600_000).await?;
             let purpose = Purpose::Operator;
             let (_, invited) = invitations::create(tx, &purpose, None, 600_000).await?;
             let new = NewStaff {
@@ -85,7 +91,7 @@ async fn rows(bench: &Bench) -> Rows {
                 device: "{}",
             };
             let (_, signed_in) = portal_sessions::create(tx, &new).await?;
-            Ok((session, token, invited, signed_in))
+            Ok((session, token, invited, signed_in, invitation.id))
         })
         .unwrap();
     let text = |token: SecretString| token.expose_secret().to_owned();
@@ -96,6 +102,7 @@ async fn rows(bench: &Bench) -> Rows {
         group_id,
         session_id: session.id,
         session_token: text(session_token),
+        applicant_invitation_id: invitation_id,
         invitation_token: text(invitation_token),
         portal_token: text(portal_token),
     }
@@ -240,6 +247,19 @@ async fn read_sessions(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
     ]
 }
 
+/// Reads the state of an applicant's invitation.
+async fn read_applicant_invitations(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
+    let (scope, id) = (rows.scope, rows.applicant_invitation_id);
+    let all = InvitationFilter::default();
+    vec![
+        ("get", applicant_invitations::get(conn, scope, id).await.map(drop)),
+        (
+            "list",
+            applicant_invitations::list(conn, scope, &all, 9).await.map(drop),
+        ),
+    ]
+}
+
 /// Reads the kind of an invitation.
 async fn read_invitations(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
     vec![(
@@ -284,6 +304,7 @@ pub(crate) async fn an_unknown_status_or_decision_is_an_error(bench: Bench) {
         ("groups", "status", "inactive", "group status", read_groups),
         ("sessions", "status", "pending", "session status", read_sessions),
         ("sessions", "stage", "open", "session stage", read_sessions),
+        ("applicant_invitations", "state", "success", "invitation status", read_applicant_invitations),
         ("invitations", "kind", "operator", "kind of a link", read_invitations),
         ("portal_sessions", "stage", "full", "stage of a sign-in", read_sign_ins),
         ("merchants", "status", "approved", "merchant status", read_merchants),

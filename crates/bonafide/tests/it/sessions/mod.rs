@@ -14,6 +14,7 @@ mod admissions;
 mod attempts;
 mod challenge;
 mod expected;
+mod invitations;
 mod links;
 mod page;
 mod readings;
