@@ -10,7 +10,7 @@
   function open(options) {
     const { url, mode = "modal", returnUrl, title = "Identity verification", closeLabel = "Close" } = options;
     if (!/^https?:/.test(url) || !URL.canParse(url)) {
-      throw new TypeError("Bonafide.open: url must be the link that web-sdk-link returned");
+      throw new TypeError("Bonafide.open: url must be the url of a link or an invitation");
     }
     const page = new URL(url);
     page.searchParams.set("origin", location.origin);

@@ -44,7 +44,8 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
   const page = await context.newPage();
   const faults = /** @type {string[]} */ ([]);
   const requests = /** @type {{method: string, url: string, referer: string | null}[]} */ ([]);
-  const tokens = new Set(/** @type {string[]} */ ([]));
+  /** How often a link with this token was opened. @type {Map<string, number>} */
+  const tokens = new Map();
   let host = "";
   context.on("request", async (request) => {
     const url = new URL(request.url());
@@ -77,16 +78,17 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
     requests,
     /** @param {string} link @param {"load" | "commit"} [waitUntil] */
     async open(link, waitUntil = "load") {
-      const token = new URL(link).searchParams.get("token");
-      if (token) tokens.add(token);
+      const { searchParams } = new URL(link);
+      const token = searchParams.get("token") ?? searchParams.get("invitation");
+      if (token) tokens.set(token, (tokens.get(token) ?? 0) + 1);
       await page.goto(link, { waitUntil });
     },
     /** Closes the browser and fails if anything went wrong. @param {{log: () => string}} [server] whose log must not contain the tokens */
     async close(server) {
       await context.close();
-      for (const token of tokens) {
+      for (const [token, opened] of tokens) {
         const seen = requests.filter(({ url }) => url.includes(token));
-        if (seen.some(({ method }) => method !== "GET") || seen.length > 1) faults.push("the token is in a later address");
+        if (seen.some(({ method }) => method !== "GET") || seen.length > opened) faults.push("the token is in a later address");
         if (requests.some(({ referer }) => referer?.includes(token))) faults.push("the token is in a Referer");
         if (server?.log().includes(token)) faults.push("the token is in the server's log");
       }
@@ -113,6 +115,25 @@ export async function holdScripts(page) {
 
 /** Waits until the page is rendered in its current state, for example after its window was resized. @param {Page} page */
 export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** Waits until the page has stored this text. @param {Page} page @param {string} text */
+export async function kept(page, text) {
+  // `waitForFunction` would accept the promise itself as true.
+  const isKept = () =>
+    page.evaluate(async (text) => {
+      /** @param {IDBRequest} request @returns {Promise<any>} */
+      const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+      const db = /** @type {IDBDatabase} */ (await done(indexedDB.open("bonafide")));
+      const all = await done(db.transaction("kept").objectStore("kept").getAll());
+      db.close();
+      return JSON.stringify(all).includes(text);
+    }, text);
+  for (let tries = 0; tries < 400; tries++) {
+    if (await isKept()) return;
+    await page.waitForTimeout(100);
+  }
+  assert.fail(`the page did not keep ${text}`);
+}
 
 /** @typedef {"light" | "dark"} Scheme */
 

@@ -96,6 +96,13 @@ export async function startServer(more = [], port = 0) {
         return (await api("POST", "/v2/sdk/session/web-sdk-link", { ...flow, userId, ...more })).url;
       },
 
+      /** An invitation of a new user. @param {{flowId: string, groupId: string}} flow @returns {Promise<{invitationId: string, url: string}>} */
+      invite: (flow) => api("POST", "/v2/sdk/session/invitations", { ...flow, userId: `user-${++count}` }),
+      /** The invitation's state that the merchant polls. @param {string} invitationId */
+      invitation: (invitationId) => api("GET", `/v2/sdk/session/invitations/${invitationId}`),
+      /** @param {string} invitationId */
+      revoke: (invitationId) => api("POST", `/v2/sdk/session/invitations/${invitationId}/revoke`),
+
       /** The session's state that the merchant polls. @param {string} sessionId */
       poll: (sessionId) => api("GET", `/v2/sdk/session/verification-result/${sessionId}`),
     };

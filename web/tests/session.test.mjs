@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { holdScripts, newVisitor, startBrowser } from "./browser.mjs";
+import { holdScripts, kept, newVisitor, startBrowser } from "./browser.mjs";
 import { person, t } from "./person.mjs";
 import { documentsFlow, specimen, startServer } from "./server.mjs";
 
@@ -36,25 +36,6 @@ const lastConsent = async () => {
 
 /** @param {import("playwright-core").Page} page @returns {Promise<string>} */
 const sessionOf = (page) => page.evaluate(() => JSON.parse(sessionStorage.getItem("bonafide") ?? "{}").access?.sessionId);
-
-/** Waits until the page has stored this text. @param {import("playwright-core").Page} page @param {string} text */
-async function kept(page, text) {
-  // `waitForFunction` would accept the promise itself as true.
-  const isKept = () =>
-    page.evaluate(async (text) => {
-      /** @param {IDBRequest} request @returns {Promise<any>} */
-      const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
-      const db = /** @type {IDBDatabase} */ (await done(indexedDB.open("bonafide")));
-      const all = await done(db.transaction("kept").objectStore("kept").getAll());
-      db.close();
-      return JSON.stringify(all).includes(text);
-    }, text);
-  for (let tries = 0; tries < 400; tries++) {
-    if (await isKept()) return;
-    await page.waitForTimeout(100);
-  }
-  assert.fail(`the page did not keep ${text}`);
-}
 
 test("a press on Start before the scripts have run begins once, as soon as they have", async () => {
   for (const press of ["a finger", "Enter"]) {

@@ -9,7 +9,7 @@ import { boot } from "./boot.js";
  *   is_sandbox: boolean, userId: string, groupId: string, flowId: string, defaultFields: Record<string, boolean>,
  *   defaultDocumentTypes: string[], biometricType: string, documentUploadType: string, detailsFirst: boolean,
  *   merchant: import("./boot.js").Merchant, consent: {version: string, accepted: boolean} | null,
- *   outcome: Outcome | null, handoff: {state: "waiting" | "claimed", step: string | null} | null, receivedAt?: number}} Current
+ *   outcome: Outcome | null, handoff: {state: "waiting" | "claimed", step: string | null} | null, receivedAt?: number, canStartAgain: boolean}} Current
  * @typedef {{access_token: string, session_id: string, expires_in: number, number?: string}} Exchange
  */
 
@@ -99,6 +99,10 @@ function rehearse(path) {
 export const preview = (token) => call("POST", `${SESSION}/preview`, { body: { token }, anonymous: true });
 /** @param {string} token @returns {Promise<Exchange>} */
 export const exchange = (token) => call("POST", `${SESSION}/exchange`, { body: { token }, anonymous: true });
+/** @param {string} token @returns {Promise<import("./boot.js").Preview>} */
+export const previewInvitation = (token) => call("POST", `${SESSION}/invitation/preview`, { body: { token }, anonymous: true });
+/** Opens a new session, which ends an earlier one of the invitation. @param {string} token @returns {Promise<Exchange>} */
+export const openInvitation = (token) => call("POST", `${SESSION}/invitation/open`, { body: { token }, anonymous: true });
 /** @returns {Promise<Current>} */
 export const current = () => call("GET", `${SESSION}/current`);
 /** @param {{version: string, language: string, accepted: boolean}} body */

@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { boot, tokens } from "./boot.js";
 import { announce, dismiss, h, notice } from "./dom.js";
 import { notify } from "./embed.js";
-import { connectEvents, track } from "./events.js";
+import { connectEvents, disconnectEvents, track } from "./events.js";
 import * as flow from "./flow.js";
 import { t } from "./i18n.js";
 import * as router from "./router.js";
@@ -38,7 +38,8 @@ export const setSending = (value) => void (isSending = value);
 /** The merchant's branding, if known: before, during and after the session. @returns {import("./boot.js").Merchant | null} */
 export function brand() {
   const { preview } = boot;
-  return known?.current.merchant ?? (preview ? { ...preview, name: preview.merchantName } : (boot.merchant ?? store.tab().ended?.merchant ?? null));
+  const { ended, invitation } = store.tab();
+  return known?.current.merchant ?? (preview ? { ...preview, name: preview.merchantName } : (boot.merchant ?? ended?.merchant ?? invitation?.merchant ?? null));
 }
 export const merchant = () => brand()?.name ?? t("page.merchant");
 
@@ -68,9 +69,10 @@ export async function enter(exchange, claimed) {
     claimed,
     number: exchange.number ?? null,
   };
-  const link = tokens.link ?? store.tab().link;
-  if (link && !claimed) await store.sealAccess(link, access).catch(() => {});
-  store.setTab({ access });
+  const { invitation, link = tokens.link } = store.tab();
+  const used = invitation?.token ?? link;
+  if (used && !claimed) await store.sealAccess(used, access).catch(() => {});
+  store.setTab(invitation ? { invitation, access } : { access });
   await resume(access);
 }
 
@@ -118,11 +120,17 @@ export function openOutcome() {
   return outcome && (outcome.status !== "failed" || attempts > work.seen) ? outcome : null;
 }
 
+/** Whether the session is over, and has no outcome to show or its invitation opens another one. */
+export const isSpent = () => {
+  const { status, canStartAgain } = facts().current;
+  return status !== "pending" && (canStartAgain || !openOutcome());
+};
+
 /** Shows the next screen. @param {{replace?: boolean, opens?: boolean}} [options] opens: the camera, if a selfie is next */
 export async function next(options) {
   await saveNow();
+  if (isSpent()) return finish("expired");
   if (openOutcome()) return router.show("outcome", { replace: true });
-  if (facts().current.status === "expired") return finish("expired");
   if (access?.number && access.claimed) return router.show("number", { replace: true });
   const id = flow.nextStep(facts(), work);
   if (id === "front" && !work.type) {
@@ -140,8 +148,18 @@ export function confirmNumber() {
   store.setTab({ ...store.tab(), access });
 }
 
+/** Forgets the session that ended, so that the tab's invitation can open another one. */
+export function reset() {
+  const { invitation } = store.tab();
+  if (invitation) store.setTab({ invitation });
+  access = known = null;
+  work = flow.newWork();
+  isOver = false;
+  disconnectEvents();
+}
+
 /**
- * Deletes all data of the session on this device.
+ * Deletes all data of the session on this device. After the time is over, the tab keeps its invitation.
  * @param {{status: string, codes: number[], isUnexpected?: boolean}} [ended] shown again after a reload
  */
 export async function clear(ended) {
@@ -149,18 +167,27 @@ export async function clear(ended) {
   clearTimeout(saving);
   stopTime();
   tabs.release();
-  const { link } = store.tab();
+  const { link, invitation } = store.tab();
   if (access) await store.deleteSession(access.sessionId);
-  for (const used of [link, tokens.link]) if (used) await store.forgetLink(used);
-  store.setTab(ended ? { ended: { ...ended, merchant: brand(), sessionId: access?.sessionId ?? null } } : {});
+  for (const used of [link, invitation?.token, tokens.link]) {
+    // Another tab may have opened a newer session with the same invitation.
+    const kept = used ? await store.unsealAccess(used) : null;
+    if (used && (!kept || kept.sessionId === access?.sessionId)) await store.forgetLink(used);
+  }
+  const kept = invitation && ended?.status === "expired" ? { invitation } : {};
+  store.setTab(ended ? { ...kept, ended: { ...ended, merchant: brand(), sessionId: access?.sessionId ?? null } } : {});
 }
+
+/** Tells the merchant's page that the time ended without an outcome. */
+export const notifyExpired = () => notify("failed", { sessionId: store.tab().ended?.sessionId ?? access?.sessionId ?? null, status: "expired" });
 
 /** Ends the session without an outcome and shows the matching screen. @param {string} kind of screens/end.js @param {any} [params] */
 export async function finish(kind, params) {
   if (kind === "expired") {
     await clear({ status: "expired", codes: [] });
     track("outcome", "dropped");
-    notify("failed", { sessionId: access?.sessionId ?? null, status: "expired" });
+    // An invitation can still succeed.
+    if (!store.tab().invitation) notifyExpired();
   }
   return router.show("end", { params: { kind, ...params }, replace: true });
 }
@@ -179,7 +206,8 @@ export function problemText(error) {
 /** The target of the browser's Back button. @param {string} id @param {string} part */
 export function guard(id, part) {
   if (isSending || isOver || ["elsewhere", "end", "outcome"].includes(router.screen())) return null;
-  if (!known) return id ? { id, part } : { id: "open", part: "" };
+  // The history can contain screens of a session that ended.
+  if (!known) return { id: id === "claim" ? "claim" : "open", part: "" };
   const reachable = flow.steps(known, work).findIndex((step) => step.id === id);
   const upTo = flow.steps(known, work).findIndex((step) => !step.done);
   if (id === "consent" || reachable < 0 || (upTo >= 0 && reachable > upTo)) return { id: flow.nextStep(known, work), part: "" };
@@ -258,4 +286,14 @@ addEventListener("online", () => {
   announce(t("page.online"));
 });
 addEventListener("pagehide", () => void saveNow());
+// An invitation's session may have been replaced on another device meanwhile.
+document.addEventListener("visibilitychange", async () => {
+  if (document.visibilityState !== "visible" || !known || isOver || isSending || !store.tab().invitation) return;
+  try {
+    await refresh();
+    if (known && !isOver && !isSending && isSpent()) await finish("expired");
+  } catch (error) {
+    if (error instanceof api.ApiError && error.status === 401 && known && !isOver) await finish("expired");
+  }
+});
 

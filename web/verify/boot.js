@@ -13,8 +13,8 @@ export const boot = JSON.parse(document.getElementById("boot")?.textContent ?? "
 
 const asked = new URLSearchParams(location.search);
 
-/** The one-time tokens from the URL, which are removed from it at once. */
-export const tokens = { link: asked.get("token"), handoff: asked.get("handoff") };
+/** The tokens from the URL, which are removed from it at once. An invitation can be used again, the others once. */
+export const tokens = { link: asked.get("token"), invitation: asked.get("invitation"), handoff: asked.get("handoff") };
 
 /** The merchant's short id, with which the server sends the right headers after a reload. */
 const merchant = boot.m ?? asked.get("m");

@@ -25,15 +25,22 @@ export function connectEvents() {
   flush();
 }
 
+/** Discards what was not sent. What follows belongs to the next session. */
+export function disconnectEvents() {
+  isConnected = false;
+  queue = [];
+}
+
 /** @param {boolean} [leaving] */
 export function flush(leaving = false) {
   clearTimeout(timer);
   timer = undefined;
   if (!isConnected || !queue.length) return;
-  const batch = queue.splice(0, MAX_BATCH);
+  const own = queue;
+  const batch = own.splice(0, MAX_BATCH);
   api.events(batch, leaving).catch((error) => {
     // Only events that never reached the server are sent again.
-    if (error.status === 0 && !leaving && queue.length < MAX_BATCH) queue.unshift(...batch);
+    if (error.status === 0 && !leaving && queue === own && queue.length < MAX_BATCH) queue.unshift(...batch);
   });
 }
 

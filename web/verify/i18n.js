@@ -40,6 +40,9 @@ export const either = (items) => new Intl.ListFormat(lang, { type: "disjunction"
 /** A time of day. @param {number} ms */
 export const clock = (ms) => new Intl.DateTimeFormat(locale(), { hour: "numeric", minute: "2-digit" }).format(ms);
 
+/** A date with its time of day. @param {number} ms */
+export const dateTime = (ms) => new Intl.DateTimeFormat(locale(), { dateStyle: "long", timeStyle: "short" }).format(ms);
+
 /** A file's size. @param {number} bytes */
 export const size = (bytes) =>
   new Intl.NumberFormat(locale(), { style: "unit", unit: bytes < 1e6 ? "kilobyte" : "megabyte", maximumFractionDigits: bytes < 1e6 ? 0 : 1 })

@@ -1,5 +1,4 @@
 // Entry point of the hosted page. The URL and the stored state determine the first screen.
-import * as api from "./api.js";
 import * as app from "./app.js";
 import { boot, cleanAddress, tokens } from "./boot.js";
 import { ask, h, icon } from "./dom.js";
@@ -45,6 +44,8 @@ router.start(
 
 connect(boot, askToLeave);
 drawLanguages();
+// The merchant of an earlier visit in this tab is not this one's.
+if (tokens.link || tokens.invitation || tokens.handoff) store.setTab({});
 app.drawTop();
 store.sweep();
 begin();
@@ -62,7 +63,7 @@ async function first() {
   if (boot.rehearsal) return router.show("open", { replace: true });
   const kept = store.tab();
   const link = tokens.link;
-  if (tokens.handoff || kept.handoff) {
+  if (tokens.handoff || (kept.handoff && !link && !tokens.invitation)) {
     if (tokens.handoff) store.setTab({ handoff: tokens.handoff });
     if (["invalid_token", "token_used", "token_expired"].includes(boot.state)) return endOf(boot.state);
     return router.show("claim", { replace: true });
@@ -74,9 +75,13 @@ async function first() {
     if (boot.state === "token_used" && (await open.goOn(link))) return;
     return endOf(boot.state);
   }
+  if (tokens.invitation) {
+    store.setTab({ invitation: { token: tokens.invitation, merchant: app.brand() } });
+    if (await open.goOn(tokens.invitation)) return;
+    return boot.state === "open" ? router.show("open", { replace: true }) : endOf(boot.state);
+  }
   if (kept.access) {
     if (await open.goOnWith(kept.access)) return;
-    await app.clear();
     return app.finish("expired");
   }
   if (kept.ended) {
@@ -84,30 +89,24 @@ async function first() {
       ? router.show("end", { params: { kind: "expired" }, replace: true })
       : router.show("outcome", { params: { result: { ...kept.ended, final: true } }, replace: true });
   }
-  if (kept.link) {
-    // After a reload before the start, the URL has no token.
-    try {
-      boot.preview ??= await api.preview(kept.link);
-    } catch (error) {
-      if (await open.linkProblem(error, kept.link)) return;
-      throw error;
-    }
-    app.drawTop();
-    return router.show("open", { replace: true });
-  }
+  // After a reload before the start, the URL has no token.
+  if (kept.invitation && (await open.goOn(kept.invitation.token))) return;
+  if (kept.invitation || kept.link) return open.reopen();
   return endOf(boot.state);
 }
 
 /** @param {string} state */
 function endOf(state) {
-  /** @type {Record<string, string>} */
-  const kinds = { token_used: "used", token_expired: "expiredlink", invalid_token: "invalid", unavailable: "failed" };
-  return app.finish(kinds[state] ?? "notoken");
+  return app.finish(state === "unavailable" ? "failed" : (open.KINDS[state] ?? "notoken"));
 }
 
 /** Shows the dialog whether to leave, for the merchant's page or the Escape key. */
 async function askToLeave() {
-  if (["end", "outcome"].includes(router.screen())) return void leave();
+  if (["end", "outcome"].includes(router.screen())) {
+    const { ended, invitation } = store.tab();
+    if (invitation && ended?.status === "expired") app.notifyExpired();
+    return void leave();
+  }
   const yes = await ask({ title: t("page.leave.title"), body: t("page.leave.body"), yes: t("page.leave.yes"), no: t("page.leave.no") });
   if (!yes) return;
   const sessionId = app.sessionAccess()?.sessionId ?? null;

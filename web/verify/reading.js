@@ -57,11 +57,13 @@ async function start(side, picture) {
   try {
     reading = { ...(await api.reading(form)), file: field, at: Date.now() };
   } catch (error) {
-    if (error instanceof api.ApiError && error.status === 401) {
+    if (app.currentWork() === work && error instanceof api.ApiError && error.status === 401) {
       await app.finish("expired");
       return false;
     }
   }
+  // Another session began meanwhile.
+  if (app.currentWork() !== work) return false;
   // The person chose another picture or page meanwhile.
   if (work.pictures[side] !== picture || picture.blob !== blob) return true;
   picture.reading = reading;

@@ -1,7 +1,7 @@
-// State that survives a reload. The access token is in sessionStorage (this tab). Typed data and pictures are
-// in IndexedDB under the session's id, and are deleted at the end or on expiry. A used link can be opened
-// again in the same browser. Its access token is sealed with a key derived from the link, so the stored data
-// alone give no access.
+// State that survives a reload. The access token, and the token of an invitation, are in sessionStorage (this tab).
+// Typed data and pictures are in IndexedDB under the session's id, and are deleted at the end or on expiry. A used link or invitation
+// can be opened again in the same browser. Its access token is sealed with a key derived from the link, so that
+// database alone gives no access.
 import { boot } from "./boot.js";
 
 const DATABASE = "bonafide";
@@ -10,13 +10,15 @@ const TAB_KEY = "bonafide";
 const MAX_AGE_MS = 30 * 60_000;
 
 /** @typedef {{token: string, sessionId: string, deadline: number, claimed: boolean, number: string | null}} Access */
-/** @typedef {{link?: string, handoff?: string, access?: Access, ended?: {status: string, codes: number[], isUnexpected?: boolean, merchant: import("./boot.js").Merchant | null, sessionId: string | null}}} Tab */
+/** @typedef {{token: string, merchant: import("./boot.js").Merchant | null}} Invitation the merchant is shown after a reload */
+/** @typedef {{link?: string, invitation?: Invitation, handoff?: string, access?: Access, ended?: {status: string, codes: number[], isUnexpected?: boolean, merchant: import("./boot.js").Merchant | null, sessionId: string | null}}} Tab */
 
 /** @returns {Tab} */
 export function tab() {
   if (boot.rehearsal) return memoryTab;
   try {
-    return JSON.parse(sessionStorage.getItem(TAB_KEY) ?? "{}");
+    const kept = sessionStorage.getItem(TAB_KEY);
+    return kept === null ? memoryTab : JSON.parse(kept);
   } catch {
     return memoryTab;
   }
@@ -131,7 +133,7 @@ async function linkName(link) {
 /** @param {string} link */
 const linkKey = async (link) => crypto.subtle.importKey("raw", await digest("key", link), "AES-GCM", false, ["encrypt", "decrypt"]);
 
-/** Stores the access for which a link was exchanged. @param {string} link @param {Access} access */
+/** Stores the access for which a link was exchanged, or which an invitation opened. @param {string} link @param {Access} access */
 export async function sealAccess(link, access) {
   if (!globalThis.crypto?.subtle) return;
   const iv = crypto.getRandomValues(new Uint8Array(12));

@@ -65,7 +65,7 @@ export function render() {
   };
 }
 
-/** @param {() => Promise<unknown>} [open] opens the session that the refusal belongs to */
+/** @param {() => Promise<unknown>} [open] opens the session that the refusal belongs to. Without a session, it is not recorded. */
 export async function decline(open) {
   const merchant = app.merchant();
   const leaves = await ask({
@@ -77,6 +77,7 @@ export async function decline(open) {
   if (!leaves) return;
   const refuse = async () => {
     await open?.();
+    if (!app.hasSession()) return;
     track("consent", "denied");
     await api.consent({ version: CONSENT_VERSION, language: language(), accepted: false });
   };

@@ -131,6 +131,7 @@ function poll(heard) {
     if (document.visibilityState === "hidden") return;
     try {
       const current = await app.refresh();
+      if (!isStopped && app.isSpent()) return void (await app.finish("expired"));
       if (!isStopped) heard(current);
     } catch (error) {
       if (!isStopped && error instanceof api.ApiError && error.status === 401) app.finish("expired");

@@ -4,31 +4,54 @@ import { actions, button, h, heading, hero, lead } from "../dom.js";
 import { canLeave, leave } from "../embed.js";
 import { countryName, t } from "../i18n.js";
 import * as router from "../router.js";
+import * as store from "../store.js";
 import { links } from "./links.js";
+import { startAgain } from "./open.js";
 
 /** @type {Record<string, string>} */
-const ICONS = { invalid: "link", used: "link", expiredlink: "clock", notoken: "link", expired: "clock", geo: "globe", declined: "check", rejected: "shield", failed: "offline" };
+const ICONS = {
+  invalid: "link", used: "link", expiredlink: "clock", notoken: "link", expired: "clock", geo: "globe", declined: "check", rejected: "shield",
+  failed: "offline", finished: "check", revoked: "link", inreview: "clock",
+};
 
-/** The link back to the merchant, or a note that the page can be closed. @returns {Node} */
-export function wayBack() {
+/** The link back to the merchant, or a note that the page can be closed. @param {"primary" | "secondary"} [kind] @param {() => void} [before] @returns {Node} */
+export function wayBack(kind = "primary", before = () => {}) {
   return canLeave()
-    ? button("primary", t("page.return", { merchant: app.merchant() }), () => leave())
+    ? button(kind, t("page.return", { merchant: app.merchant() }), () => {
+        before();
+        leave();
+      })
     : h("p", { class: "fine" }, t("page.mayclose"));
+}
+
+/** Opens the first screen of the tab's invitation. */
+function restart() {
+  const again = button("primary", t("end.expired.again"), () => {
+    again.disabled = true;
+    again.setAttribute("aria-busy", "true");
+    return startAgain();
+  });
+  return again;
 }
 
 /** @type {router.Render} */
 export function render(_part, params) {
-  /** @type {{kind: string, country?: string, retry?: () => void}} */
-  const { kind, country, retry } = params ?? { kind: "notoken" };
+  /** @type {{kind: string, country?: string, text?: string, retry?: () => void}} */
+  const { kind, country, text, retry } = params ?? { kind: "notoken" };
   const merchant = app.merchant();
   const name = country ? countryName(country, country) : "";
-  const body = kind === "failed" ? t("problem.network") : t(kind === "geo" && !name ? "end.geo.unknown" : `end.${kind}.body`, { merchant, country: name });
+  const canReopen = kind === "expired" && Boolean(store.tab().invitation);
+  // A second device has no invitation of its own.
+  const isReplaced = kind === "expired" && app.hasSession() && app.facts().current.canStartAgain;
+  const key = kind === "failed" ? "problem.network" : canReopen || isReplaced ? "end.expired.anew" : kind === "geo" && !name ? "end.geo.unknown" : `end.${kind}.body`;
+  const body = text ?? t(key, { merchant, country: name });
   const again =
     kind === "declined" ? button("secondary", t("end.declined.again"), () => router.show(app.hasSession() ? "consent" : "open", { replace: true }))
     : kind === "geo" ? button("secondary", t("page.retry"), () => router.show("open", { replace: true }))
     : kind === "failed" ? button("primary", t("page.retry"), () => (retry ? retry() : location.reload()))
     : null;
+  const ways = canReopen ? [restart(), wayBack("secondary", app.notifyExpired)] : [kind === "failed" ? null : wayBack(), again];
   return {
-    body: [hero(ICONS[kind] ?? "alert", "wait"), heading(t(`end.${kind}.title`)), lead(body), links(), actions(kind === "failed" ? null : wayBack(), again)],
+    body: [hero(ICONS[kind] ?? "alert", "wait"), heading(t(canReopen ? "end.session.title" : `end.${kind}.title`)), lead(body), links(), actions(...ways)],
   };
 }

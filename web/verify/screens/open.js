@@ -1,16 +1,23 @@
-// The first screen: merchant, purpose, duration and consent. The link is not exchanged before the applicant acts.
+// The first screen: merchant, purpose, duration and consent. The link is not exchanged, and an invitation opens no
+// session, before the applicant acts.
 import * as api from "../api.js";
 import * as app from "../app.js";
 import { boot, tokens, wasPressed } from "../boot.js";
 import { actions, announce, button, h, heading, hero, lead, note, rows } from "../dom.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
-import { clock, either, language, t } from "../i18n.js";
+import { clock, dateTime, either, language, t } from "../i18n.js";
 import * as router from "../router.js";
 import * as store from "../store.js";
 import { isHeldElsewhere } from "../tabs.js";
 import { agree, decline, terms } from "./consent.js";
 import { links } from "./links.js";
+
+/** The kinds of end (end.js) for the server's words about a token. @type {Record<string, string>} */
+export const KINDS = {
+  token_used: "used", token_expired: "expiredlink", invalid_token: "invalid", token_required: "notoken",
+  invitation_finished: "finished", invitation_revoked: "revoked", in_review: "inreview",
+};
 
 /** @type {router.Render} */
 export function render() {
@@ -25,6 +32,8 @@ export function render() {
   if (!types.length || preview?.fields.some(isEntered)) needs.push(["person", t("open.need.details")]);
   if (preview) needs.push(["clock", t("open.need.time", { minutes: preview.minutes })]);
   const until = preview ? Date.parse(String(preview.expiresAt)) || Number(preview.expiresAt) : 0;
+  // A link works for minutes, an invitation for days.
+  const limit = store.tab().invitation ? t("open.until.date", { date: dateTime(until) }) : t("open.until", { time: clock(until) });
   const problem = h("div", { class: "problem" });
   const start = button("primary", t("open.start"), begin);
   const no = button("plain", t("consent.no"), refuse);
@@ -47,7 +56,7 @@ export function render() {
       ...terms(asksDocument()),
       links(),
       problem,
-      actions(start, no, until ? h("p", { class: "fine" }, t("open.until", { time: clock(until) })) : null),
+      actions(start, no, until ? h("p", { class: "fine" }, limit) : null),
     ],
     shown: () => isPressed && start.click(),
   };
@@ -73,13 +82,15 @@ function setBusy(busy) {
 /** Whether the consent covers a document and a face. */
 const asksDocument = () => boot.preview?.asksDocument ?? true;
 
-const currentLink = () => tokens.link ?? store.tab().link ?? "";
+/** The token of the invitation or the link. */
+const currentLink = () => store.tab().invitation?.token ?? tokens.link ?? store.tab().link ?? "";
 
-/** Exchanges the link once, also if a refusal and a consent follow each other. */
+/** Opens the session once, also if a refusal and a consent follow each other. */
 function enter() {
   entering ??= (async () => {
     try {
-      await app.enter(await api.exchange(currentLink()), false);
+      const open = store.tab().invitation ? api.openInvitation : api.exchange;
+      await app.enter(await open(currentLink()), false);
       track("open", "completed");
     } finally {
       entering = null;
@@ -88,14 +99,14 @@ function enter() {
   return entering;
 }
 
-/** Exchanges the link and records the consent. */
+/** Opens the session and records the consent. */
 async function begin() {
   const link = currentLink();
   const shownIn = language();
   setBusy(true);
   drawn?.problem.replaceChildren();
   try {
-    // A refusal that was taken back may have exchanged it.
+    // A refusal that was taken back may have opened it.
     if (entering || !app.hasSession()) await enter();
     // If the Flow changed meanwhile, or the consent cannot be recorded, the next screen requests the consent again.
     if (flow.mayAskDocument(app.facts()) === asksDocument()) await agree(shownIn).catch(() => {});
@@ -103,9 +114,10 @@ async function begin() {
     await app.next({ replace: true });
   } catch (error) {
     setBusy(false);
-    const known = await linkProblem(error, link);
+    const known = await linkProblem(error, link).catch(() => false);
     if (known) return;
-    const text = app.problemText(error);
+    const isChecking = error instanceof api.ApiError && error.body.error === "attempt_in_progress";
+    const text = isChecking ? t("open.inprogress") : app.problemText(error);
     drawn?.problem.replaceChildren(note("bad", text));
     drawn?.problem.scrollIntoView({ block: "nearest" });
     announce(text);
@@ -113,10 +125,16 @@ async function begin() {
 }
 
 async function refuse() {
-  await decline(() => {
-    setBusy(true);
-    return enter();
-  });
+  // Opening a session of an invitation would end the one on another device.
+  const needsNone = store.tab().invitation && !entering && !app.hasSession();
+  await decline(
+    needsNone
+      ? undefined
+      : () => {
+          setBusy(true);
+          return enter();
+        },
+  );
   isBusy = false;
 }
 
@@ -132,21 +150,51 @@ export async function linkProblem(error, link) {
     await router.show("end", { params: { kind: "geo", country: body.detectedCountry ?? "" } });
     return true;
   }
-  if (status === 410 && body.error === "token_used" && (await goOn(link))) return true;
-  const kind = { token_used: "used", token_expired: "expiredlink", invalid_token: "invalid", token_required: "notoken" }[String(body.error)];
+  if (["token_used", "in_review", "attempt_in_progress"].includes(body.error) && (await goOn(link))) return true;
+  const kind = KINDS[String(body.error)];
   if (!kind) return false;
   await app.finish(kind);
   return true;
 }
 
-/** Continues a link that this browser exchanged before. @param {string} link */
-export async function goOn(link) {
-  const access = await store.unsealAccess(link);
-  return access ? goOnWith(access) : false;
+/** Shows the first screen with what the server says now: after a reload, or after an invitation's session ended. */
+export async function reopen() {
+  const link = currentLink();
+  try {
+    boot.preview = await (store.tab().invitation ? api.previewInvitation : api.preview)(link);
+  } catch (error) {
+    if (await linkProblem(error, link)) return;
+    throw error;
+  }
+  isReached = false;
+  app.drawTop();
+  await router.show("open", { replace: true });
 }
 
-/** @param {store.Access} access */
-export async function goOnWith(access) {
+/** Shows the first screen after an invitation's session ended. A press there opens another session. */
+export async function startAgain() {
+  app.reset();
+  try {
+    await reopen();
+  } catch (error) {
+    await router.show("end", { params: { kind: "failed", text: app.problemText(error), retry: startAgain }, replace: true });
+  }
+}
+
+/** Continues the session that this browser opened with a link or an invitation. @param {string} link */
+export async function goOn(link) {
+  const access = await store.unsealAccess(link);
+  if (!access) return false;
+  if (await goOnWith(access, store.tab().invitation?.token === link)) return true;
+  await store.forgetLink(link);
+  return false;
+}
+
+/**
+ * @param {store.Access} access
+ * @param {boolean} [canReopen] whether another session can replace one that has ended
+ */
+export async function goOnWith(access, canReopen = false) {
   if (await isHeldElsewhere(access.sessionId)) {
     await router.show("elsewhere", { params: { access }, replace: true });
     return true;
@@ -156,6 +204,12 @@ export async function goOnWith(access) {
   } catch (error) {
     if (!(error instanceof api.ApiError) || error.status !== 401) throw error;
     await store.deleteSession(access.sessionId);
+    if (canReopen) app.reset();
+    return false;
+  }
+  if (canReopen && app.isSpent()) {
+    await app.clear({ status: "expired", codes: [] });
+    app.reset();
     return false;
   }
   await app.next({ replace: true });
