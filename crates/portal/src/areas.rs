@@ -3,8 +3,9 @@
 
 use super::routes::{Routes, Row};
 use super::{
-    accounts, alerts, api_log, audit, branding, dashboard, flows, groups, insight, keys, links, monitoring,
-    operator, privacy, review, screening, screening_file, second, wallet_alerts, webhooks,
+    accounts, alerts, api_log, applicant_invitations, audit, branding, dashboard, flows, groups, insight,
+    keys, links, monitoring, operator, privacy, review, screening, screening_file, second, wallet_alerts,
+    webhooks,
 };
 
 /// All routes, area by area.
@@ -13,6 +14,7 @@ pub(super) fn all() -> Routes {
         accounts::routes,
         alerts::routes,
         api_log::routes,
+        applicant_invitations::routes,
         audit::routes,
         branding::routes,
         dashboard::routes,

@@ -36,6 +36,7 @@ const FORMS: &[Row] = &[
     // A link permits another attempt, which is checked like any other.
     ("/portal/applicants/{logId}/link", &[]),
     ("/portal/links", &[]),
+    ("/portal/invitations/{id}/revoke", &[]),
     ("/portal/queue/next", &[]),
     ("/portal/queue/views", &[]),
     ("/portal/queue/views/delete", &[]),

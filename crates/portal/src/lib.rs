@@ -6,6 +6,7 @@
 mod accounts;
 pub mod alerts;
 pub mod api_log;
+mod applicant_invitations;
 mod areas;
 pub mod assets;
 pub mod audit;

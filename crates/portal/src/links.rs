@@ -1,4 +1,4 @@
-//! Hosted links made by hand: the form, the new link with its QR code, and the latest sessions.
+//! Hosted links and invitations made by hand: the form, the new link with its QR code, and the latest sessions.
 
 use askama::Template;
 use axum::extract::State;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use service::api_log::MASK;
 use service::permissions::Action;
 use service::problem::{Family, Kind, Problem};
-use service::{App, Shared, flows, groups, sessions};
+use service::{App, Shared, applicant_invitations, flows, groups, sessions};
 use store::groups::Group;
 use store::sessions::{Session, SessionStatus};
 use verification::dates;
@@ -35,13 +35,15 @@ pub fn routes(routes: Routes) -> Routes {
 /// The page that shows a new link.
 const NEW_LINK_PATH: &str = "/portal/links/made";
 
-/// A new link for a Flow, which is shown once.
+/// A new link or invitation for a Flow, which is shown once.
 #[derive(Serialize, Deserialize)]
 pub struct LinkMade {
     /// The link.
     pub url: String,
     /// The Flow's name.
     pub flow: String,
+    /// Until when an invitation works (ms); `None` for a link.
+    pub works_until: Option<i64>,
     /// Whether the link is a sandbox trial, whichever mode the reader has chosen.
     pub tries: bool,
 }
@@ -92,7 +94,7 @@ struct LinksPage {
     faults: LinkFaults,
 }
 
-/// The form's fields: the user, the Flow and the expected person.
+/// The form's fields: the user, the Flow and the expected person, and which button was pressed.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct LinkForm {
@@ -103,6 +105,8 @@ struct LinkForm {
     last_name: String,
     /// Date of birth, `YYYY-MM-DD`.
     dob: String,
+    /// `invitation`, or anything else for a link.
+    kind: String,
 }
 
 impl LinkForm {
@@ -224,12 +228,19 @@ async fn make(
     let body = json!({"userId": asked.user_id.trim(), "groupId": group_id, "flowId": flow_id});
     let mut body = body.as_object().cloned().unwrap_or_default();
     body.extend(asked.expected().map(|expected| ("expected".to_owned(), expected)));
-    match sessions::link(&app, &caller, &body).await {
-        Ok(url) => {
+    let made = if asked.kind == "invitation" {
+        let made = applicant_invitations::create(&app, &caller, &body).await;
+        made.map(|(invitation, url)| (url, Some(invitation.expires_at)))
+    } else {
+        sessions::link(&app, &caller, &body).await.map(|url| (url, None))
+    };
+    match made {
+        Ok((url, works_until)) => {
             let flow = flows::get(&app, caller.scope, flow_id).await?;
             let link = LinkMade {
                 url,
                 flow: flow.name,
+                works_until,
                 tries: false,
             };
             Ok(link.show(&app, &member).await?)

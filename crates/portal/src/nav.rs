@@ -120,9 +120,11 @@ const GROUPS: &[(&str, &[NavItem])] = &[
 /// The side bar for a reader of the page at `here`.
 pub fn groups(member: Option<&Member>, here: &str) -> Vec<Group> {
     let Some(member) = member else { return Vec::new() };
-    // Applicant pages belong to the queue.
+    // Applicant pages belong to the queue, and invitations to the links.
     let here = if here.starts_with("/portal/applicants/") {
         "/portal/queue"
+    } else if here.starts_with("/portal/invitations") {
+        "/portal/links"
     } else {
         here
     };

@@ -112,6 +112,7 @@ fn link(page: &Page, field: &str) -> (String, String) {
         "settings.matchThreshold" => ("f-matchThreshold", "flows.match_threshold"),
         "settings.reviewBand" => ("f-reviewBand", "flows.review_band"),
         "settings.attemptsPerLink" => ("f-attemptsPerLink", "flows.attempts"),
+        "settings.invitationHours" => ("f-invitationHours", "flows.invitation_hours"),
         "settings.retentionDays" => ("f-retentionDays", "flows.retention"),
         "webhookUrl" => ("f-webhookUrl", "flows.webhook.url"),
         _ => ("flow-form", "flows.details"),

@@ -147,7 +147,13 @@ pub fn merge(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> 
 fn settings(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> Object {
     let stored = object(base.get("settings"));
     let mut settings = stored.clone();
-    for key in ["matchThreshold", "reviewBand", "attemptsPerLink", "retentionDays"] {
+    for key in [
+        "matchThreshold",
+        "reviewBand",
+        "attemptsPerLink",
+        "invitationHours",
+        "retentionDays",
+    ] {
         set(&mut settings, key, number(sent.one(key)));
     }
     let policy = sent.one("reviewPolicy");

@@ -477,6 +477,7 @@ async fn try_out(
     let link = LinkMade {
         url,
         flow: tried.name,
+        works_until: None,
         tries: true,
     };
     Ok(link.show(&app, &member).await?)

@@ -201,6 +201,10 @@ async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
         let status = answer.status();
         assert_eq!(status, 200, "{}", answer.text().await.unwrap());
     }
+    let passport = &demo["flows"]["passport"];
+    let invitation = json!({"userId": "invited", "groupId": demo["groupId"], "flowId": passport});
+    let (status, body) = server.post("/v2/sdk/session/invitations", &key, invitation).await;
+    assert_eq!(status, 200, "{body}");
     // An alert of ongoing screening.
     let listed = server.dir.path().join("later.ftm.json");
     let entity = json!({"id": "later", "schema": "Person", "properties": {"name": ["Maren Velloway"], "topics": ["sanction"]}});

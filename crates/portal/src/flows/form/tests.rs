@@ -39,7 +39,13 @@ fn unchanged(body: &Object) -> FormFields {
             put("geo", country.alpha2);
         }
     }
-    for key in ["matchThreshold", "reviewBand", "attemptsPerLink", "retentionDays"] {
+    for key in [
+        "matchThreshold",
+        "reviewBand",
+        "attemptsPerLink",
+        "invitationHours",
+        "retentionDays",
+    ] {
         put(key, &form.text(&format!("settings.{key}")));
     }
     put("reviewPolicy", &form.policy());
@@ -86,7 +92,7 @@ fn rich() -> Object {
             {"countryAlpha2": "FR", "countryAlpha3": "FRA", "countryName": "France", "restricted": true},
             {"countryAlpha3": "UTO", "defaultFields": {"liveness": false}, "defaultDocumentTypes": []}],
         "geoBlockedCountries": [{"countryAlpha2": "RU", "countryName": "Россия"}],
-        "settings": {"attemptsPerLink": 2, "reviewPolicy": "on_match", "future": true, "matchThreshold": 71.5},
+        "settings": {"attemptsPerLink": 2, "invitationHours": 24, "reviewPolicy": "on_match", "future": true, "matchThreshold": 71.5},
     })))
 }
 
@@ -247,6 +253,7 @@ fn reserved_settings_stay_as_they_were_stored() {
         ("reviewBand", "1"),
         ("retentionDays", "1"),
         ("attemptsPerLink", "5"),
+        ("invitationHours", "48"),
     ];
     for (may, changed) in [
         (&[][..], &[][..]),
@@ -271,6 +278,7 @@ fn reserved_settings_stay_as_they_were_stored() {
                 assert_eq!(is_kept, !changed.contains(&key), "{key} with {may:?}");
             }
             assert_eq!(merged["settings"]["attemptsPerLink"], 5, "what anybody may");
+            assert_eq!(merged["settings"]["invitationHours"], 48, "what anybody may");
         }
     }
 }

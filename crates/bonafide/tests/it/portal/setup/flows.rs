@@ -198,6 +198,11 @@ on_both!(what_the_api_refuses_the_editor_refuses, |backend| {
             400,
             "Must be a whole number from 1 to 20.",
         ),
+        (
+            vec![("invitationHours", Some("721"))],
+            400,
+            "Must be a whole number from 1 to 720.",
+        ),
         (vec![("override", Some("XXX"))], 400, "must be an ISO 3166-1 code"),
     ] {
         let mut changes = changes;
@@ -323,12 +328,19 @@ on_both!(every_fault_of_a_flow_is_told_and_leads_to_its_field, |backend| {
         ("minAge", Some("60")),
         ("maxAge", Some("18")),
         ("attemptsPerLink", Some("0")),
+        ("invitationHours", Some("0")),
         ("webhookUrl", Some("nowhere")),
         ("do", Some("save")),
     ];
     let refused = send(&owner, "/portal/flows/new", &page, &changes).await;
     assert_eq!(refused.status, 400);
-    for place in ["f-name", "f-minAge", "f-attemptsPerLink", "f-webhookUrl"] {
+    for place in [
+        "f-name",
+        "f-minAge",
+        "f-attemptsPerLink",
+        "f-invitationHours",
+        "f-webhookUrl",
+    ] {
         let is_linked = refused.body.contains(&format!("<a href=\"#{place}\">"));
         let is_there = refused.body.contains(&format!("id=\"{place}\""));
         assert!(is_linked && is_there, "{place}: {}", refused.body);
