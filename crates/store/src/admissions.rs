@@ -138,7 +138,8 @@ async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool,
 }
 
 /// Ends a session whose time may not be over, because its invitation opens another or ends. A session that waits for a
-/// reviewer, or for an attempt that it has admitted, is left as it is. Returns whether the session has ended now.
+/// reviewer, or for an attempt that it has admitted, is left as it is. The status is that of [`timed_out`]. Returns whether
+/// the session has ended now.
 pub async fn end_early(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update sessions set status = case when attempts > 0 then 'failed' else 'expired' end, stage = 'done',

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::keyring::SealContext;
 use crate::labels::external_ref;
 use crate::merchants::{self, Merchant};
-use crate::sessions::{self, Link, SessionStatus, Stage};
+use crate::sessions::{self, Link, SessionStatus};
 use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, applicant_invitation_state as state};
@@ -46,8 +46,6 @@ pub struct InvitedSession {
     pub id: Uuid,
     /// Its status.
     pub status: SessionStatus,
-    /// Who has to act next.
-    pub stage: Stage,
     /// When it was opened (ms).
     pub created_at: i64,
 }
@@ -284,8 +282,6 @@ struct SessionRow {
     id: Uuid,
     #[sqlx(try_from = "Word<SessionStatus>")]
     status: SessionStatus,
-    #[sqlx(try_from = "Word<Stage>")]
-    stage: Stage,
     created_at: i64,
 }
 
@@ -296,14 +292,13 @@ pub async fn sessions_of(
     id: Uuid,
     limit: i64,
 ) -> Result<Vec<InvitedSession>, Error> {
-    const SQL: &str = "select id, status, stage, created_at from sessions
+    const SQL: &str = "select id, status, created_at from sessions
                where merchant_id = $1 and sandbox = $2 and invitation_id = $3
                order by created_at desc, id desc limit $4";
     let rows = fetch!(all, conn, scope, SessionRow, SQL, id, limit)?;
     let of_row = |row: SessionRow| InvitedSession {
         id: row.id,
         status: row.status,
-        stage: row.stage,
         created_at: row.created_at,
     };
     Ok(rows.into_iter().rev().map(of_row).collect())
