@@ -7,7 +7,9 @@ import { documentsFlow, specimen, startServer } from "./server.mjs";
 
 /** @type {import("./server.mjs").Server} */ let server;
 /** @type {import("./browser.mjs").Browser} */ let browser;
-before(async () => ([server, browser] = await Promise.all([startServer(), startBrowser()])));
+// A mail server is set, so the page offers new links; no letter is sent here.
+const mail = ["--smtp-url", "smtp://127.0.0.1:9", "--mail-from", "verify@example.com"];
+before(async () => ([server, browser] = await Promise.all([startServer(mail), startBrowser()])));
 after(() => Promise.all([browser.close(), server.stop()]));
 
 const merchant = "Demo merchant";
@@ -154,6 +156,81 @@ test("a revoked and an invented link say so, also at the press", async () => {
   await late.me.at("end");
   assert.equal(await late.me.heading(), t("end.invalid.title"));
   await late.watched.close(server);
+});
+
+/** Lets an invitation expire. @param {string} invitationId */
+const expire = (invitationId) =>
+  server.sql(`update applicant_invitations set expires_at = created_at where hex(id) = '${invitationId.replaceAll("-", "").toUpperCase()}'`);
+
+test("an expired link of a Flow that renews none says whom to ask", async () => {
+  const { invitationId, url } = await invite({ settings: { renewInvitations: false } });
+  await expire(invitationId);
+  const visitor = await arrive(url);
+  await showsEnd(visitor, "expiredlink");
+  assert.equal(await visitor.me.button("end.renew").count(), 0);
+  await visitor.watched.close(server);
+});
+
+test("an expired link offers a new one, after a reload and a failure too, and then says what happens", async () => {
+  const { invitationId, url } = await invite();
+  await expire(invitationId);
+  const watched = await newVisitor(browser);
+  const { page } = watched;
+  const me = person(page, await specimen("pass-data-only"));
+  const renew = me.button("end.renew");
+  async function offers() {
+    await me.at("end");
+    assert.equal(await me.heading(), t("end.expiredlink.title"));
+    await page.getByText(t("end.expiredlink.renew")).waitFor();
+    assert.equal(await renew.count(), 1);
+  }
+  await watched.open(url);
+  await offers();
+  await page.reload();
+  await offers();
+  assert.deepEqual(await look(page, "end-expiredlink-renew"), []);
+
+  /** @type {((route: import("playwright-core").Route) => Promise<void>)[]} */
+  const answers = [
+    (route) => route.fulfill({ status: 429, json: { error: "rate_limited" } }),
+    (route) => route.abort(),
+    async (route) => {
+      await page.locator("main button.primary[aria-busy=true]:disabled").waitFor();
+      await route.continue();
+    },
+  ];
+  const sent = /** @type {unknown[]} */ ([]);
+  await page.route("**/session/invitation/renew", (route) => {
+    sent.push(route.request().postDataJSON());
+    return answers.shift()?.(route);
+  });
+  for (const key of ["problem.busy", "problem.network"]) {
+    await renew.click();
+    await page.locator("main .note.bad").getByText(t(key)).waitFor();
+    assert.ok(await renew.isEnabled());
+  }
+  await renew.click();
+  await page.getByRole("heading", { name: t("end.renewed.title") }).waitFor();
+  assert.ok(await page.evaluate(() => document.activeElement?.tagName === "H1"));
+  await page.locator("#live").getByText(t("end.renewed.body", { merchant })).waitFor();
+  await showsEnd({ watched, page, me }, "renewed");
+  assert.equal(await page.locator("main .actions button").count(), 0);
+  assert.deepEqual(sent, Array(3).fill({ token: new URL(url).searchParams.get("invitation") }));
+  await page.locator("#languages select").selectOption("de");
+  await page.getByRole("heading", { name: t("end.renewed.title", {}, "de") }).waitFor();
+  await watched.close(server);
+});
+
+test("a link that expires while the page is open offers a new one at the press", async () => {
+  const { invitationId, url } = await invite();
+  const { watched, page, me } = await arrive(url);
+  await me.at("open");
+  await expire(invitationId);
+  await me.button("open.start").click();
+  await me.at("end");
+  assert.equal(await me.heading(), t("end.expiredlink.title"));
+  assert.equal(await me.button("end.renew").count(), 1);
+  await watched.close(server);
 });
 
 test("while an attempt is in review, another device says so", async () => {

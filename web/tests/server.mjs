@@ -60,6 +60,11 @@ export async function startServer(more = [], port = 0) {
     return stdout;
   }
 
+  /** Runs SQL on the server's database. Only the server's clock counts, so a test changes the stored times. @param {string} statement */
+  const sql = (statement) =>
+    promisify(execFile)("python3", ["-c", "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); db.execute(sys.argv[2]); db.commit()",
+      join(data, "bonafide.db"), statement]);
+
   /** Calls to the sandbox of one merchant. @param {string} merchantId @param {{apiKey: string, secret: string}} key */
   function as(merchantId, { apiKey, secret }) {
     const authorization = `Basic ${Buffer.from(`${apiKey}:${secret}`).toString("base64")}`;
@@ -116,6 +121,7 @@ export async function startServer(more = [], port = 0) {
     /** Of the process. */
     pid: child.pid ?? 0,
     cli,
+    sql,
     /** The server's complete output. */
     log: () => log,
 

@@ -23,11 +23,6 @@ async function arrive(flow = documentsFlow(), name = "pass-passport", options = 
   return { watched, page: watched.page, link, me: person(watched.page, await specimen(name)) };
 }
 
-/** Runs SQL on the server's database. Only the server's clock counts, so a test changes the stored times. @param {string} sql */
-const sql = (sql) =>
-  promisify(execFile)("python3", ["-c", "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); db.execute(sys.argv[2]); db.commit()",
-    join(server.data, "bonafide.db"), sql]);
-
 /** The last answer to the consent: whether it was given, and the language. @returns {Promise<[number, string]>} */
 const lastConsent = async () => {
   const program = "import json, sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); print(json.dumps(db.execute('select accepted, language from consents order by at desc').fetchone()))";
@@ -223,7 +218,7 @@ test("looking at a link uses nothing up; a used, an expired and an invented one 
   await late.page.goto(`${server.baseUrl}/verify`);
   assert.equal(await late.page.locator("main h1").innerText(), t("end.notoken.title"));
   const stale = await server.link(await server.flow(documentsFlow()));
-  await sql("update link_tokens set expires_at = created_at where used_at is null");
+  await server.sql("update link_tokens set expires_at = created_at where used_at is null");
   await late.page.goto(stale);
   assert.equal(await late.page.locator("main h1").innerText(), t("end.expiredlink.title"));
   await late.close(server);
@@ -343,7 +338,7 @@ test("a session whose time is up says so; two minutes before there is a warning"
   assert.equal(await page.getByText(t("page.warning")).count(), 0);
   await page.clock.fastForward("08:10");
   await page.locator("#notices").getByText(t("page.warning")).waitFor();
-  await sql(`update sessions set expires_at = created_at where hex(id) = '${sessionId.replaceAll("-", "").toUpperCase()}'`);
+  await server.sql(`update sessions set expires_at = created_at where hex(id) = '${sessionId.replaceAll("-", "").toUpperCase()}'`);
   await page.clock.fastForward("02:00");
   await me.at("end");
   assert.equal(await me.heading(), t("end.expired.title"));
@@ -355,7 +350,7 @@ test("the server's clock decides: an access that has expired there ends the visi
   const { watched, page, me } = await arrive();
   await me.to("document");
   const sessionId = await sessionOf(page);
-  await sql(`update sessions set expires_at = created_at where hex(id) = '${sessionId.replaceAll("-", "").toUpperCase()}'`);
+  await server.sql(`update sessions set expires_at = created_at where hex(id) = '${sessionId.replaceAll("-", "").toUpperCase()}'`);
   await page.reload();
   await me.at("end");
   assert.equal(await me.heading(), t("end.expired.title"));

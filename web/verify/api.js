@@ -103,6 +103,8 @@ export const exchange = (token) => call("POST", `${SESSION}/exchange`, { body: {
 export const previewInvitation = (token) => call("POST", `${SESSION}/invitation/preview`, { body: { token }, anonymous: true });
 /** Opens a new session, which ends an earlier one of the invitation. @param {string} token @returns {Promise<Exchange>} */
 export const openInvitation = (token) => call("POST", `${SESSION}/invitation/open`, { body: { token }, anonymous: true });
+/** Requests an email with a new link for an expired invitation. The response is the same for every token. @param {string} token */
+export const renewInvitation = (token) => call("POST", `${SESSION}/invitation/renew`, { body: { token }, anonymous: true });
 /** @returns {Promise<Current>} */
 export const current = () => call("GET", `${SESSION}/current`);
 /** @param {{version: string, language: string, accepted: boolean}} body */

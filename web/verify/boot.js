@@ -5,7 +5,7 @@
  * @typedef {{merchantName: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null, isSandbox: boolean, documentTypes: string[], asksDocument: boolean,
  *   biometricType: string, documentUploadType: string, fields: string[], minutes: number, expiresAt: string | number}} Preview
  * @typedef {{state: string, lang: string, dir: string, languages: string[], strings: Record<string, string>,
- *   preview: Preview | null, merchant: Merchant | null, rehearsal?: {current: any, documents: any} | null, embed: {returnUrl: string | null, origin: string | null}, m?: string | null, assets: Record<string, any>}} Boot
+ *   canRenew?: boolean, preview: Preview | null, merchant: Merchant | null, rehearsal?: {current: any, documents: any} | null, embed: {returnUrl: string | null, origin: string | null}, m?: string | null, assets: Record<string, any>}} Boot
  */
 
 /** @type {Boot} */

@@ -97,7 +97,7 @@ async function first() {
 
 /** @param {string} state */
 function endOf(state) {
-  return app.finish(state === "unavailable" ? "failed" : (open.KINDS[state] ?? "notoken"));
+  return app.finish(state === "unavailable" ? "failed" : (open.KINDS[state] ?? "notoken"), { canRenew: boot.canRenew });
 }
 
 /** Shows the dialog whether to leave, for the merchant's page or the Escape key. */

@@ -9,6 +9,21 @@ import * as router from "../router.js";
 
 const POLL_MS = 2000;
 
+/** The code that was shown last. Another one would invalidate its link, which may be in a message already. @type {{sessionId: string | null, made: {url: string, number: string, qrSvg: string, expiresAt: string | number}, until: number} | null} */
+let kept = null;
+
+/** The session's code: the one that was shown last while it works, or a new one. @param {boolean} isRenewal */
+async function code(isRenewal) {
+  const sessionId = app.sessionAccess()?.sessionId ?? null;
+  if (isRenewal || !kept || kept.sessionId !== sessionId || kept.until < Date.now() + 20_000) {
+    const made = await api.handoff();
+    const { expiresAt } = made;
+    const until = typeof expiresAt === "number" ? (expiresAt < 1e12 ? expiresAt * 1000 : expiresAt) : Date.parse(expiresAt);
+    kept = { sessionId, made, until };
+  }
+  return kept;
+}
+
 /** @type {router.Render} */
 export function render(part, params) {
   if (part === "follow") return follow();
@@ -16,36 +31,59 @@ export function render(part, params) {
   const qr = h("div", { class: "qr" }, h("span", { class: "spinner" }));
   const number = h("output", { class: "number" }, "··");
   const status = h("p", { class: "status", role: "status" }, isLink ? "" : t("device.waiting"));
+  const others = h("details", { class: "others", hidden: true });
   /** @type {number | undefined} */
   let renewal;
 
-  async function renew() {
+  async function renew(isRenewal = true) {
     clearTimeout(renewal);
     try {
-      const { url, number: text, qrSvg, expiresAt } = await api.handoff();
+      const { made, until } = await code(isRenewal);
+      const { url, number: text, qrSvg } = made;
       number.textContent = text;
-      if (isLink) qr.replaceChildren(copyBox(url));
-      else qr.replaceChildren(h("img", { src: `data:image/svg+xml,${encodeURIComponent(qrSvg)}`, alt: t("device.qr"), width: 216, height: 216 }));
-      const time = typeof expiresAt === "number" ? (expiresAt < 1e12 ? expiresAt * 1000 : expiresAt) : Date.parse(expiresAt);
-      renewal = window.setTimeout(() => qr.replaceChildren(h("p", null, t("device.new")), button("secondary", t("device.renew"), renew)), Math.max(20_000, time - Date.now()));
+      if (isLink) qr.replaceChildren(copyBox(url, "primary", t("device.copied")));
+      else {
+        qr.replaceChildren(h("img", { src: `data:image/svg+xml,${encodeURIComponent(qrSvg)}`, alt: t("device.qr"), width: 216, height: 216 }));
+        const how = t("device.others.lead");
+        others.replaceChildren(
+          h("summary", null, t("device.others")),
+          h("p", { class: "hint" }, how),
+          copyBox(url, "secondary", t("device.others.copied"), mailLink(t("device.title"), `${how}\r\n\r\n${url}`)),
+        );
+        others.hidden = false;
+      }
+      renewal = window.setTimeout(expire, Math.max(20_000, until - Date.now()));
     } catch (error) {
       const text = app.problemText(error);
-      if (text) qr.replaceChildren(note("bad", text), button("secondary", t("page.retry"), renew));
+      if (text) qr.replaceChildren(note("bad", text), button("secondary", t("page.retry"), () => renew()));
     }
+  }
+
+  function expire() {
+    kept = null;
+    const again = button("secondary", t("device.renew"), () => {
+      again.disabled = true;
+      return renew();
+    });
+    qr.replaceChildren(h("p", null, t("device.new")), again);
+    if (others.contains(document.activeElement)) again.focus();
+    others.hidden = true;
   }
 
   const stop = poll((current) => {
     if (current.handoff?.state !== "claimed") return;
+    kept = null;
     track("device", "completed");
     router.show("device", { part: "follow", replace: true });
   });
-  renew();
+  renew(false);
   track("device", "reached");
   return {
     body: [
       heading(t(isLink ? "trouble.otherbrowser" : "device.title")),
       lead(t(isLink ? "device.copylead" : "device.lead")),
       h("div", { class: "handoff" }, qr, h("div", { class: "match" }, h("p", null, t("device.number")), number, status)),
+      isLink ? null : others,
       actions(
         params?.from || isLink
           ? button("plain", t("page.back"), () => history.back())
@@ -65,9 +103,13 @@ async function stayHere() {
   await app.next();
 }
 
-/** The link with a button that copies it. @param {string} url */
-function copyBox(url) {
-  const copy = button("primary", t("device.copy"), async () => {
+/**
+ * The link with a button that copies it.
+ * @param {string} url @param {"primary" | "secondary"} kind @param {string} copied the button's text afterwards
+ * @param {...Node} more below the button
+ */
+function copyBox(url, kind, copied, ...more) {
+  const copy = button(kind, t("device.copy"), async () => {
     try {
       await navigator.clipboard.writeText(url);
     } catch {
@@ -75,12 +117,16 @@ function copyBox(url) {
       field.select();
       document.execCommand("copy");
     }
-    copy.textContent = t("device.copied");
-    announce(t("device.copied"));
+    copy.textContent = copied;
+    announce(copied);
   });
   const field = h("input", { type: "text", readonly: true, value: url, "aria-label": t("device.copy"), dir: "ltr" });
-  return h("div", { class: "copy" }, field, copy);
+  return h("div", { class: "copy" }, field, copy, ...more);
 }
+
+/** Opens a message in the person's own mail program, or in another tab. The server learns no address. @param {string} subject @param {string} body */
+const mailLink = (subject, body) =>
+  h("a", { class: "secondary", href: `mailto:?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(body)}`, target: "_blank", rel: "noopener noreferrer" }, t("device.mail"));
 
 /** @returns {router.Screen} */
 function follow() {

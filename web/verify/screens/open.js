@@ -153,7 +153,7 @@ export async function linkProblem(error, link) {
   if (["token_used", "in_review", "attempt_in_progress"].includes(body.error) && (await goOn(link))) return true;
   const kind = KINDS[String(body.error)];
   if (!kind) return false;
-  await app.finish(kind);
+  await app.finish(kind, { canRenew: body.canRenew });
   return true;
 }
 
