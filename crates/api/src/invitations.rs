@@ -12,8 +12,10 @@ use http_server::query;
 use serde::Serialize;
 use service::problem::Problem;
 use service::time::iso;
-use service::{Shared, applicant_invitations};
-use store::applicant_invitations::{Invitation, InvitationFilter, InvitationStatus, InvitedSession};
+use service::{Shared, applicant_invitations, applicant_letters};
+use store::applicant_invitations::{
+    Invitation, InvitationFilter, InvitationSelection, InvitationStatus, InvitedSession,
+};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -62,6 +64,31 @@ pub struct InvitationBody {
     pub ended_at: Option<String>,
     /// The session whose attempt or review ended it; null if there is none.
     pub deciding_session_id: Option<Uuid>,
+    /// Its newest email; null if there is none.
+    pub mail: Option<MailBody>,
+    /// The number of reminders: those that the server mailed, and your calls of `remind`.
+    #[schema(example = 0)]
+    pub reminders: i64,
+    /// When the next reminder is due; null if none is.
+    #[schema(example = "2026-11-22T06:00:00.000Z")]
+    pub remind_at: Option<String>,
+    /// The expired invitation that this one replaces; null if there is none.
+    pub renews: Option<Uuid>,
+    /// The invitation that replaces this one; null if there is none.
+    pub renewed_by: Option<Uuid>,
+}
+
+/// An email to an applicant.
+#[derive(Serialize, ToSchema)]
+#[schema(title = "InvitationMail")]
+pub struct MailBody {
+    /// `queued`; `sent`: the mail server accepted it; `failed`: it refused it, or did not accept it within about 35 hours;
+    /// `void`: the invitation ended, or its address was no longer allowed, before it was sent.
+    #[schema(pattern = "^(queued|sent|failed|void)$", example = "sent")]
+    pub status: String,
+    /// When it was sent, or else queued.
+    #[schema(example = "2026-11-21T06:00:01.000Z")]
+    pub at: String,
 }
 
 impl From<Invitation> for InvitationBody {
@@ -78,11 +105,37 @@ impl From<Invitation> for InvitationBody {
             expires_at: iso(invitation.expires_at),
             ended_at: invitation.ended_at.map(iso),
             deciding_session_id: invitation.deciding_session,
+            mail: invitation.mail.map(|(state, at)| MailBody {
+                status: state.as_str().to_owned(),
+                at: iso(at),
+            }),
+            reminders: invitation.reminders,
+            remind_at: invitation.remind_at.map(iso),
+            renews: invitation.renews,
+            renewed_by: invitation.renewed_by,
         }
     }
 }
 
-/// A new invitation with its URL.
+/// An invitation to create.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only")]
+#[schema(title = "InvitationRequest")]
+pub struct InvitationRequestBody {
+    /// The applicant, Group, Flow and expected person.
+    #[schema(inline)]
+    #[serde(flatten)]
+    link: NewLinkBody,
+    /// The applicant's address: the server sends the invitation, reminders and new links to it. In the sandbox, only
+    /// addresses of members of your portal account.
+    #[schema(format = "email", example = "ada@example.org")]
+    email: Option<String>,
+    /// The language of these emails: `ar`, `de`, `en`, `es`, `fr` or `pt`; `en` if absent.
+    #[schema(example = "de")]
+    language: Option<String>,
+}
+
+/// An invitation with a URL that opens it.
 #[derive(Serialize, ToSchema)]
 #[schema(title = "NewInvitation")]
 pub struct NewInvitationBody {
@@ -144,12 +197,12 @@ pub struct InvitationsBody {
     pub next: Option<Uuid>,
 }
 
-/// Create an invitation: a link for mail or SMS.
+/// Create an invitation: a link for mail or SMS. With `email`, the server mails it.
 ///
 /// It lives as long as the Flow's `invitationHours` says (7 days by default). Each press of the applicant opens a session of
 /// ten minutes and ends the one before, until the verification has ended. Attempts count for all its sessions together.
 #[utoipa::path(post, path = "/v2/sdk/session/invitations", operation_id = "createInvitation", tag = "Sessions", security(("basic" = [])),
-    request_body = NewLinkBody,
+    request_body = InvitationRequestBody,
     responses(
         (status = 200, description = "The invitation", body = NewInvitationBody),
         (status = 404, description = "No such Flow or Group in the account", body = ErrorAndMessageBody),
@@ -168,6 +221,7 @@ pub async fn create(
 #[utoipa::path(get, path = "/v2/sdk/session/invitations", operation_id = "listInvitations", tag = "Sessions", security(("basic" = [])),
     params(("status" = Option<String>, Query, description = "Only invitations with this status; all if absent", pattern = "^(open|in_review|success|failed|expired|revoked)$"),
         ("userId" = Option<String>, Query, description = "Only invitations of this applicant; all if absent"),
+        ("due" = Option<bool>, Query, description = "`true`: only open invitations whose reminder is due; not together with `status`"),
         ("limit" = Option<u16>, Query, description = "The number of invitations on a page; 50 if absent", minimum = 1, maximum = 100),
         ("before" = Option<Uuid>, Query, description = "`next` of the previous page")),
     responses((status = 200, description = "A page of invitations", body = InvitationsBody), LinkAndPollErrors))]
@@ -177,7 +231,7 @@ pub async fn list(
     RawQuery(raw): RawQuery,
 ) -> Result<Json<InvitationsBody>, Rejection> {
     let query = query::parse(raw.as_deref().unwrap_or_default())?;
-    let mut errors = query.unknown(&["status", "userId", "limit", "before"]);
+    let mut errors = query.unknown(&["status", "userId", "due", "limit", "before"]);
     let status = query.get("status").and_then(|word| {
         let status = word.parse::<InvitationStatus>().ok();
         if status.is_none() {
@@ -185,12 +239,28 @@ pub async fn list(
         }
         status
     });
+    let is_due = match query.get("due") {
+        None | Some("false") => false,
+        Some("true") if query.get("status").is_none() => true,
+        Some("true") => {
+            errors.push("due - must be absent if status is sent".to_owned());
+            true
+        }
+        Some(_) => {
+            errors.push("due - must be true or false".to_owned());
+            true
+        }
+    };
     let (limit, before) = query.page(LIMIT, MOST, &mut errors);
     if !errors.is_empty() {
         return Err(Problem::validation(errors).into());
     }
     let filter = InvitationFilter {
-        status,
+        only: match status {
+            Some(status) => InvitationSelection::Status(status),
+            None if is_due => InvitationSelection::Due,
+            None => InvitationSelection::All,
+        },
         user_id: query.get("userId"),
         before,
     };
@@ -234,4 +304,25 @@ pub async fn revoke(
 ) -> Result<Json<InvitationDetailBody>, Rejection> {
     let revoked = applicant_invitations::revoke(&app, &caller, &id).await?;
     Ok(Json(revoked.into()))
+}
+
+/// Remind the applicant of an open invitation.
+///
+/// With an address, the server mails the reminder. In any case the response has a further link to the invitation, for
+/// example for a reminder that you send. Earlier links still work. This counts as a reminder.
+#[utoipa::path(post, path = "/v2/sdk/session/invitations/{invitationId}/remind", operation_id = "remindInvitation", tag = "Sessions", security(("basic" = [])),
+    params(("invitationId" = String, Path, description = "The `invitationId`")),
+    responses(
+        (status = 200, description = "The invitation and a further link to it", body = NewInvitationBody),
+        (status = 404, description = "No such invitation in the account, or its Flow or Group was deleted", body = ErrorAndMessageBody),
+        (status = 409, description = "`invitation_ended`: it has ended; `in_review`: an attempt waits for a reviewer; `email_limit`: ten emails were created for it; `flow_unavailable`: the Flow is not in the Group", body = ErrorAndMessageBody),
+        LinkAndPollErrors))]
+pub async fn remind(
+    State(app): State<Shared>,
+    Authenticated(caller): Authenticated,
+    PathText(id): PathText,
+) -> Result<Json<NewInvitationBody>, Rejection> {
+    let (invitation, url) = applicant_letters::remind(&app, &caller, &id).await?;
+    let invitation = invitation.into();
+    Ok(Json(NewInvitationBody { url, invitation }))
 }

@@ -44,6 +44,7 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(invitations::list, invitations::create))
         .routes(routes!(invitations::get))
         .routes(routes!(invitations::revoke))
+        .routes(routes!(invitations::remind))
         .route("/v2/sdk/session/verification-result", get(sessions::poll_nothing))
         .route(
             "/v2/sdk/session/verification-result/",
@@ -104,6 +105,7 @@ fn by_token() -> OpenApiRouter<Shared> {
         .routes(routes!(hosted::preview))
         .routes(routes!(invitation::preview))
         .routes(routes!(invitation::open))
+        .routes(routes!(invitation::renew))
         .routes(routes!(hosted::claim))
 }
 

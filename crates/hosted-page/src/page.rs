@@ -200,6 +200,7 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
         // This is most likely a reload: the browser knows the visitor's position and restores it at once.
         "no_token" if visit.merchant.is_some() => ("shield", "page.title", "page.moment"),
         "token_used" => ("link", "end.used.title", "end.used.body"),
+        "token_expired" if can_renew(visit) => ("clock", "end.expiredlink.title", "end.expiredlink.renew"),
         "token_expired" => ("clock", "end.expiredlink.title", "end.expiredlink.body"),
         "invitation_finished" => ("check", "end.finished.title", "end.finished.body"),
         "invitation_revoked" => ("link", "end.revoked.title", "end.revoked.body"),
@@ -255,6 +256,11 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
             _ => None,
         }
     })
+}
+
+/// Whether the visitor can request a new link in place of an expired invitation.
+fn can_renew(visit: &Visit) -> bool {
+    matches!(&visit.found, Some(Err(problem)) if problem.can_renew() == Some(true))
 }
 
 /// A file's address. The version is a path segment, so that modules' relative imports include it.
@@ -446,6 +452,7 @@ fn boot(
         "languages": assets::languages(),
         "strings": visit.locale.texts(),
         "preview": preview.map(PreviewBody::from),
+        "canRenew": can_renew(visit),
         "merchant": branding.cloned().map(MerchantBody::from),
         "rehearsal": visit.rehearsal,
         "embed": {"returnUrl": visit.return_url, "origin": visit.origin},

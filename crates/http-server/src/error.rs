@@ -63,6 +63,9 @@ fn body(problem: &Problem, family: Family, status: StatusCode) -> Value {
     if let Some(country) = problem.blocked_country() {
         body.insert("detectedCountry".into(), json!(country));
     }
+    if let Some(can_renew) = problem.can_renew() {
+        body.insert("canRenew".into(), json!(can_renew));
+    }
     if !problem.errors().is_empty() {
         body.insert("errors".into(), json!(problem.errors()));
     }

@@ -16,6 +16,8 @@ use super::checks::Check;
 pub enum Job {
     /// Delivers webhook events.
     Webhooks,
+    /// Sends letters and reminders to applicants.
+    Letters,
     /// Checks for newer sanctions lists and labels, and checks their age.
     Lists,
     /// Updates sanctions lists from their publishers.
@@ -42,8 +44,9 @@ pub enum Job {
 
 impl Job {
     /// Every job.
-    pub const ALL: [Job; 12] = [
+    pub const ALL: [Job; 13] = [
         Job::Webhooks,
+        Job::Letters,
         Job::Lists,
         Job::ListUpdates,
         Job::Rescreening,
@@ -61,6 +64,7 @@ impl Job {
     pub fn as_str(self) -> &'static str {
         match self {
             Job::Webhooks => "webhooks",
+            Job::Letters => "letters",
             Job::Lists => "lists",
             Job::ListUpdates => "list-updates",
             Job::Rescreening => "rescreening",
@@ -78,7 +82,7 @@ impl Job {
     /// The pause between two runs.
     pub fn interval(self) -> Duration {
         match self {
-            Job::Webhooks => Duration::from_secs(1),
+            Job::Webhooks | Job::Letters => Duration::from_secs(1),
             Job::Lists | Job::Rescreening | Job::WalletRescreening | Job::KeyRenewal | Job::Faces => {
                 Duration::from_secs(5)
             }

@@ -242,7 +242,7 @@ pub struct ServeConfig {
     /// `--demo`.
     #[arg(long, env = "BONAFIDE_SIGN_UP")]
     pub sign_up: Option<Switch>,
-    /// The mail server for invitations and password links: `smtps://USER:PASSWORD@HOST`,
+    /// The mail server for emails to members of staff and to applicants: `smtps://USER:PASSWORD@HOST`,
     /// `smtp://HOST?tls=required`. Without it the portal shows the links to copy.
     #[arg(
         long,
@@ -254,6 +254,10 @@ pub struct ServeConfig {
     /// The sender of emails, such as `Bonafide <verify@example.com>`.
     #[arg(long, env = "BONAFIDE_MAIL_FROM")]
     pub mail_from: Option<String>,
+    /// The most emails to applicants that an account may send in 24 hours; further ones wait. 0: merchants cannot have
+    /// emails sent.
+    #[arg(long, env = "BONAFIDE_MAIL_PER_DAY", default_value_t = 1_000)]
+    pub mail_per_day: u32,
     /// Days after which attempts are removed with their files, unless the Flow sets `retentionDays`; by
     /// default, no limit.
     #[arg(long, env = "BONAFIDE_RETENTION_DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]

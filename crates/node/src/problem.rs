@@ -159,6 +159,7 @@ pub struct Problem {
     errors: Vec<String>,
     slug: Option<&'static str>,
     detected_country: Option<&'static str>,
+    can_renew: Option<bool>,
     retry_after: Option<Duration>,
     cause: Option<Box<str>>,
 }
@@ -172,6 +173,7 @@ impl Problem {
             errors: Vec::new(),
             slug: None,
             detected_country: None,
+            can_renew: None,
             retry_after: None,
             cause: None,
         }
@@ -248,6 +250,13 @@ impl Problem {
         self
     }
 
+    /// For an expired invitation: whether its Flow sends new links.
+    #[must_use]
+    pub fn renewable(mut self, can_renew: bool) -> Self {
+        self.can_renew = Some(can_renew);
+        self
+    }
+
     /// With a cause for the log.
     #[must_use]
     pub fn because(mut self, cause: impl std::fmt::Display) -> Self {
@@ -258,6 +267,11 @@ impl Problem {
     /// For a refusal because of the visitor's country, that country; the inner `None`: unknown.
     pub fn blocked_country(&self) -> Option<Option<&'static str>> {
         (self.slug == Some(GEO_BLOCKED)).then_some(self.detected_country)
+    }
+
+    /// For an expired invitation, whether its Flow sends new links.
+    pub fn can_renew(&self) -> Option<bool> {
+        self.can_renew
     }
 
     /// Its status in a family. yente answers a fault of a named field with 422, and other faults with 400.

@@ -1,5 +1,5 @@
-//! Invitations of applicants: the list, and the page that revokes one. The *Links* page creates them. This module
-//! sends no message and decides about no attempt.
+//! Invitations of applicants: the list, reminders, and the page that revokes one. The *Links* page creates them, and
+//! [`invitation_import`](super::invitation_import) creates those of a file. This module decides about no attempt.
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
@@ -7,13 +7,17 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http_server::error::Rejection;
 use http_server::path::PathText;
 use service::api_log::MASK;
+use service::applicant_invitations::MOST_OF_A_FILE;
 use service::permissions::Action;
 use service::problem::{Family, Kind, Problem};
-use service::{App, Shared, applicant_invitations, flows, groups};
-use store::applicant_invitations::{Invitation, InvitationFilter, InvitationStatus};
+use service::{App, Shared, applicant_invitations, applicant_letters, flows, groups};
+use store::Scope;
+use store::applicant_invitations::{Invitation, InvitationFilter, InvitationSelection, InvitationStatus};
+use store::applicant_letters::LetterState;
 use uuid::Uuid;
 
 use super::filters::Filters;
+use super::links::LinkMade;
 use super::page::{Page, done, html};
 use super::routes::Routes;
 use super::session::Member;
@@ -22,6 +26,8 @@ use super::session::Member;
 const HERE: &str = "/portal/invitations";
 /// Invitations on one page.
 const PAGE: u16 = 50;
+/// The value of the filter *status* for invitations whose reminder is due.
+const DUE: &str = "due";
 const STATUSES: [InvitationStatus; 6] = [
     InvitationStatus::Open,
     InvitationStatus::InReview,
@@ -35,6 +41,7 @@ const STATUSES: [InvitationStatus; 6] = [
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
         .get(HERE, Action::MakeLinks, list)
+        .post("/portal/invitations/{id}/remind", Action::MakeLinks, remind)
         .get("/portal/invitations/{id}/revoke", Action::MakeLinks, ask_revoke)
         .post("/portal/invitations/{id}/revoke", Action::MakeLinks, revoke)
 }
@@ -46,7 +53,22 @@ struct Row {
     group: String,
 }
 
+/// The newest letter about an invitation.
+struct Mail {
+    state: &'static str,
+    /// When it was sent (ms).
+    sent_at: Option<i64>,
+}
+
 impl Row {
+    fn mail(&self) -> Option<Mail> {
+        let (state, at) = self.invitation.mail?;
+        Some(Mail {
+            state: state.as_str(),
+            sent_at: (state == LetterState::Sent).then_some(at),
+        })
+    }
+
     fn is_open(&self) -> bool {
         self.invitation.status == InvitationStatus::Open
     }
@@ -57,15 +79,34 @@ impl Row {
     }
 }
 
+/// The user of an invitation, or a mask for a reader who may not see applicants.
+pub(super) fn shown_user(member: &Member, user_id: String) -> String {
+    match member.may(Action::ViewApplicant) {
+        true => user_id,
+        false => MASK.to_owned(),
+    }
+}
+
+/// The invitations of a file, the earliest first. One that was replaced is left out for the one that replaced it.
+pub(super) async fn of_file(app: &App, scope: Scope, import_id: Uuid) -> Result<Vec<Invitation>, Problem> {
+    let filter = InvitationFilter {
+        only: InvitationSelection::Import(import_id),
+        ..InvitationFilter::default()
+    };
+    let most = u16::try_from(MOST_OF_A_FILE).unwrap_or(u16::MAX);
+    let found = applicant_invitations::page(app, scope, &filter, most).await?;
+    let mut invitations = found.invitations;
+    invitations.reverse();
+    Ok(invitations)
+}
+
 /// Names the Flows and Groups of invitations. A reader who may not see applicants gets no user.
 async fn rows(app: &App, member: &Member, invitations: Vec<Invitation>) -> Result<Vec<Row>, Problem> {
     let scope = member.scope()?;
     let groups = groups::list(app, scope).await?;
     let flows = flows::list(app, scope).await?;
     let row = |mut invitation: Invitation| {
-        if !member.may(Action::ViewApplicant) {
-            invitation.link.user_id = MASK.to_owned();
-        }
+        invitation.link.user_id = shown_user(member, invitation.link.user_id);
         let flow = flows.iter().find(|flow| flow.id == invitation.link.flow_id);
         let group = groups.iter().find(|group| group.id == invitation.link.group_id);
         Row {
@@ -77,6 +118,33 @@ async fn rows(app: &App, member: &Member, invitations: Vec<Invitation>) -> Resul
     Ok(invitations.into_iter().map(row).collect())
 }
 
+/// The file whose invitations are listed.
+struct ListedFile {
+    id: Uuid,
+    /// How many invitations have a status, for those statuses that occur.
+    counts: Vec<(InvitationStatus, usize)>,
+    /// Whether the reader gets the file of links.
+    may_read_links: bool,
+}
+
+impl ListedFile {
+    async fn read(app: &App, member: &Member, id: Uuid) -> Result<ListedFile, Problem> {
+        let invitations = of_file(app, member.scope()?, id).await?;
+        let with = |status: InvitationStatus| invitations.iter().filter(|one| one.status == status).count();
+        let counts = STATUSES.map(|status| (status, with(status)));
+        Ok(ListedFile {
+            id,
+            counts: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
+            may_read_links: member.may(Action::ViewApplicant),
+        })
+    }
+
+    fn has_open(&self) -> bool {
+        let mut statuses = self.counts.iter().map(|(status, _)| *status);
+        statuses.any(|status| status == InvitationStatus::Open)
+    }
+}
+
 #[derive(Template)]
 #[template(path = "portal/invitations.html")]
 struct ListPage {
@@ -84,7 +152,8 @@ struct ListPage {
     rows: Vec<Row>,
     filters: Filters,
     statuses: [InvitationStatus; 6],
-    /// Why an invitation was not revoked.
+    file: Option<ListedFile>,
+    /// Why an invitation was not revoked, or its applicant not reminded.
     fault: Option<String>,
     older: Option<String>,
     newest: Option<String>,
@@ -101,22 +170,36 @@ async fn render(
     raw: Option<&str>,
     fault: Option<String>,
 ) -> Result<Response, Problem> {
-    let filters = Filters::read(raw, &["status"])?;
-    let status = filters.get("status").map(str::parse::<InvitationStatus>);
-    let status = status.transpose().map_err(|_| no_such_value("status"))?;
+    let filters = Filters::read(raw, &["status", "import"])?;
+    let file = filters.get("import").map(Uuid::parse_str).transpose();
+    let file = file.map_err(|_| no_such_value("import"))?;
+    let only = match (file, filters.get("status")) {
+        (Some(file), _) => InvitationSelection::Import(file),
+        (None, Some(DUE)) => InvitationSelection::Due,
+        (None, Some(status)) => {
+            InvitationSelection::Status(status.parse().map_err(|_| no_such_value("status"))?)
+        }
+        (None, None) => InvitationSelection::All,
+    };
     let position = Filters::read(raw, &["before"])?;
     let before = position.get("before").map(Uuid::parse_str).transpose();
     let before = before.map_err(|_| no_such_value("before"))?;
     let filter = InvitationFilter {
-        status,
+        only,
         user_id: None,
         before,
     };
-    let found = applicant_invitations::page(app, member.scope()?, &filter, PAGE).await?;
+    let scope = member.scope()?;
+    let found = applicant_invitations::page(app, scope, &filter, PAGE).await?;
+    let file = match file {
+        Some(id) if !found.invitations.is_empty() => Some(ListedFile::read(app, member, id).await?),
+        _ => None,
+    };
     let next = found.next.map(|next| next.to_string());
     html(ListPage {
         rows: rows(app, member, found.invitations).await?,
         statuses: STATUSES,
+        file,
         fault,
         older: next.map(|next| filters.address(HERE, &[("before", &next)])),
         newest: before.map(|_| filters.address(HERE, &[])),
@@ -133,6 +216,65 @@ async fn list(
     RawQuery(raw): RawQuery,
 ) -> Result<Response, Rejection> {
     Ok(render(&app, page, &member, raw.as_deref(), None).await?)
+}
+
+/// The list with the reason why an invitation was left as it is.
+async fn refuse(app: &App, page: Page, member: &Member, problem: Problem) -> Result<Response, Rejection> {
+    let is_answer = matches!(
+        problem.kind(),
+        Kind::Forbidden | Kind::NotFound | Kind::Conflict | Kind::RateLimited
+    );
+    if !is_answer {
+        return Err(problem.into());
+    }
+    let key = format!("invitations.refused.{}", problem.word(Family::LinkAndPoll));
+    let fault = page.text_or(&key, &page.refusal(&problem));
+    let mut response = render(app, page, member, None, Some(fault)).await?;
+    *response.status_mut() = problem.status(Family::System);
+    Ok(response)
+}
+
+/// `POST /portal/invitations/{id}/remind`. If the server sends no letter, the reader gets a further link to send.
+async fn remind(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    PathText(id): PathText,
+) -> Result<Response, Rejection> {
+    let caller = member.caller()?;
+    service::caller::check_account_may_call(
+        caller.merchant.status,
+        caller.scope.sandbox,
+        Family::LinkAndPoll,
+    )?;
+    let invitation = match applicant_invitations::get(&app, caller.scope, &id).await {
+        Ok((invitation, _)) => invitation,
+        Err(problem) => return refuse(&app, page, &member, problem).await,
+    };
+    let is_mailed = invitation.recipient.is_some() && applicant_invitations::sends_letters(&app);
+    // The link would open another person's invitation.
+    if !is_mailed && !member.may(Action::ViewApplicant) {
+        let text = page.t("invitations.refused.not_seen");
+        let problem = Problem::new(Kind::Forbidden, text).named("not_seen");
+        return refuse(&app, page, &member, problem).await;
+    }
+    let (invitation, url) = match applicant_letters::remind(&app, &caller, &id).await {
+        Ok(reminded) => reminded,
+        Err(problem) => return refuse(&app, page, &member, problem).await,
+    };
+    if is_mailed {
+        return Ok(done(HERE, "applicant_invitation_reminded"));
+    }
+    let works_until = Some(invitation.expires_at);
+    let row = rows(&app, &member, vec![invitation]).await?.pop();
+    let link = LinkMade {
+        url,
+        flow: row.map(|row| row.flow).unwrap_or_default(),
+        works_until,
+        is_further: true,
+        ..LinkMade::default()
+    };
+    Ok(link.show(&app, &member).await?)
 }
 
 #[derive(Template)]
@@ -165,15 +307,8 @@ async fn revoke(
     PathText(id): PathText,
 ) -> Result<Response, Rejection> {
     let caller = member.caller()?;
-    let Err(problem) = applicant_invitations::revoke(&app, &caller, &id).await else {
-        return Ok(done(HERE, "applicant_invitation_revoked"));
-    };
-    if !matches!(problem.kind(), Kind::NotFound | Kind::Conflict) {
-        return Err(problem.into());
+    match applicant_invitations::revoke(&app, &caller, &id).await {
+        Ok(_) => Ok(done(HERE, "applicant_invitation_revoked")),
+        Err(problem) => refuse(&app, page, &member, problem).await,
     }
-    let key = format!("invitations.refused.{}", problem.word(Family::LinkAndPoll));
-    let fault = page.text_or(&key, &page.refusal(&problem));
-    let mut response = render(&app, page, &member, None, Some(fault)).await?;
-    *response.status_mut() = problem.status(Family::System);
-    Ok(response)
 }

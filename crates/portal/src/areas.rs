@@ -4,8 +4,8 @@
 use super::routes::{Routes, Row};
 use super::{
     accounts, alerts, api_log, applicant_invitations, audit, branding, dashboard, flows, groups, insight,
-    keys, links, monitoring, operator, privacy, review, screening, screening_file, second, wallet_alerts,
-    webhooks,
+    invitation_import, keys, links, monitoring, operator, privacy, review, screening, screening_file, second,
+    wallet_alerts, webhooks,
 };
 
 /// All routes, area by area.
@@ -21,6 +21,7 @@ pub(super) fn all() -> Routes {
         flows::routes,
         groups::routes,
         insight::routes,
+        invitation_import::routes,
         keys::routes,
         links::routes,
         monitoring::routes,

@@ -36,6 +36,10 @@ const FORMS: &[Row] = &[
     // A link permits another attempt, which is checked like any other.
     ("/portal/applicants/{logId}/link", &[]),
     ("/portal/links", &[]),
+    ("/portal/invitations/import", &[]),
+    ("/portal/invitations/links", &[]),
+    ("/portal/invitations/statuses", &[]),
+    ("/portal/invitations/{id}/remind", &[]),
     ("/portal/invitations/{id}/revoke", &[]),
     ("/portal/queue/next", &[]),
     ("/portal/queue/views", &[]),

@@ -24,6 +24,7 @@ mod frame;
 pub mod groups;
 mod handler;
 pub mod insight;
+mod invitation_import;
 pub mod keys;
 pub mod links;
 mod list_boxes;

@@ -21,6 +21,10 @@ use super::routes::Routes;
 use super::session::Member;
 use super::show_once;
 
+/// The languages of letters, in the order of the list.
+const LANGUAGES: [&str; 6] = ["ar", "en", "fr", "de", "pt", "es"];
+/// The language of letters that is chosen at first.
+const LANGUAGE: &str = "en";
 /// The number of sessions shown.
 const SHOWN: i64 = 50;
 
@@ -36,7 +40,8 @@ pub fn routes(routes: Routes) -> Routes {
 const NEW_LINK_PATH: &str = "/portal/links/made";
 
 /// A new link or invitation for a Flow, which is shown once.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LinkMade {
     /// The link.
     pub url: String,
@@ -46,6 +51,10 @@ pub struct LinkMade {
     pub works_until: Option<i64>,
     /// Whether the link is a sandbox trial, whichever mode the reader has chosen.
     pub tries: bool,
+    /// Whether the server also mails a link to the applicant.
+    pub is_mailed: bool,
+    /// Whether the invitation had links before.
+    pub is_further: bool,
 }
 
 #[derive(Template)]
@@ -54,6 +63,17 @@ struct MadePage {
     page: Page,
     qr: String,
     link: LinkMade,
+}
+
+impl MadePage {
+    fn heading(&self) -> String {
+        let key = match self.link.works_until {
+            _ if self.link.is_further => "links.made.further",
+            Some(_) => "links.made.invitation",
+            None => "links.made",
+        };
+        self.page.t(key)
+    }
 }
 
 impl LinkMade {
@@ -92,15 +112,29 @@ struct LinksPage {
     rows: Vec<Row>,
     asked: LinkForm,
     faults: LinkFaults,
+    /// Whether this server sends letters to applicants.
+    sends_letters: bool,
+    languages: [&'static str; 6],
 }
 
-/// The form's fields: the user, the Flow and the expected person, and which button was pressed.
+impl LinksPage {
+    /// Whether the form has the fields of the letter. A refused address is shown in any case.
+    fn has_letter(&self) -> bool {
+        self.sends_letters || !self.faults.email.is_empty()
+    }
+}
+
+/// The form's fields: the user, the Flow, the letter and the expected person, and which button was pressed.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct LinkForm {
     user_id: String,
     /// Group and Flow as `GROUP.FLOW`, because a Flow is chosen in a Group.
     place: String,
+    /// The address for letters about an invitation.
+    email: String,
+    /// The language of letters.
+    language: String,
     first_name: String,
     last_name: String,
     /// Date of birth, `YYYY-MM-DD`.
@@ -125,6 +159,35 @@ impl LinkForm {
             .collect();
         (!members.is_empty()).then_some(members.into())
     }
+
+    fn is_invitation(&self) -> bool {
+        self.kind == "invitation"
+    }
+
+    fn has_email(&self) -> bool {
+        !self.email.trim().is_empty()
+    }
+
+    /// The chosen language of letters.
+    fn language(&self) -> &str {
+        match self.language.as_str() {
+            "" => LANGUAGE,
+            language => language,
+        }
+    }
+
+    /// The body of the API's request.
+    fn body(&self) -> Map<String, Value> {
+        let (group_id, flow_id) = self.place.split_once('.').unwrap_or_default();
+        let body = json!({"userId": self.user_id.trim(), "groupId": group_id, "flowId": flow_id});
+        let mut body = body.as_object().cloned().unwrap_or_default();
+        body.extend(self.expected().map(|expected| ("expected".to_owned(), expected)));
+        if self.is_invitation() && self.has_email() {
+            body.insert("email".to_owned(), self.email.trim().into());
+            body.insert("language".to_owned(), self.language().into());
+        }
+        body
+    }
 }
 
 /// The errors beside the form's fields. Empty: none.
@@ -132,6 +195,8 @@ impl LinkForm {
 struct LinkFaults {
     user: String,
     place: String,
+    email: String,
+    language: String,
     first_name: String,
     last_name: String,
     dob: String,
@@ -149,6 +214,9 @@ impl LinkFaults {
             match field {
                 "userId" if reason == "cannot be empty" => faults.user = page.t("links.fault.empty"),
                 "userId" => faults.user = page.t1("links.fault.user", "reason", reason),
+                "email" if reason == "must be an email address" => faults.email = page.t("links.fault.email"),
+                "email" => faults.email = page.t1("links.fault.email.refused", "reason", reason),
+                "language" => faults.language = page.t("links.fault.language"),
                 "expected.firstName" => faults.first_name = named(),
                 "expected.lastName" => faults.last_name = named(),
                 // The field is a date, so its format is the browser's.
@@ -201,6 +269,8 @@ async fn page(
         rows,
         asked,
         faults,
+        sends_letters: applicant_invitations::sends_letters(app),
+        languages: LANGUAGES,
     })?;
     Ok(match is_refused {
         true => (axum::http::StatusCode::BAD_REQUEST, shown).into_response(),
@@ -224,11 +294,15 @@ async fn make(
         caller.scope.sandbox,
         Family::LinkAndPoll,
     )?;
-    let (group_id, flow_id) = asked.place.split_once('.').unwrap_or_default();
-    let body = json!({"userId": asked.user_id.trim(), "groupId": group_id, "flowId": flow_id});
-    let mut body = body.as_object().cloned().unwrap_or_default();
-    body.extend(asked.expected().map(|expected| ("expected".to_owned(), expected)));
-    let made = if asked.kind == "invitation" {
+    if asked.has_email() && !asked.is_invitation() {
+        let faults = LinkFaults {
+            email: frame.t("links.fault.email.link"),
+            ..LinkFaults::default()
+        };
+        return Ok(page(&app, &member, frame, asked, faults).await?);
+    }
+    let body = asked.body();
+    let made = if asked.is_invitation() {
         let made = applicant_invitations::create(&app, &caller, &body).await;
         made.map(|(invitation, url)| (url, Some(invitation.expires_at)))
     } else {
@@ -236,12 +310,14 @@ async fn make(
     };
     match made {
         Ok((url, works_until)) => {
+            let (_, flow_id) = asked.place.split_once('.').unwrap_or_default();
             let flow = flows::get(&app, caller.scope, flow_id).await?;
             let link = LinkMade {
                 url,
                 flow: flow.name,
                 works_until,
-                tries: false,
+                is_mailed: works_until.is_some() && asked.has_email(),
+                ..LinkMade::default()
             };
             Ok(link.show(&app, &member).await?)
         }

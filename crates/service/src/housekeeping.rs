@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use verification::invitation::MOST_RENEWALS;
+
 use super::background::Job;
 use super::list_copies;
 use super::{App, Shared, api_log, erasure, key_renewal, reindex, retention};
@@ -187,7 +189,7 @@ async fn sweep(app: &App) -> Result<u64, store::Error> {
             + store::idempotency::sweep(tx).await?
             + store::link_tokens::sweep(tx, links_before).await?
             + store::link_tokens::forget_expected(tx).await?
-            + store::applicant_invitations::expire(tx).await?
+            + store::applicant_invitations::expire(tx, MOST_RENEWALS).await?
             + store::applicant_invitations::sweep(tx, links_before).await?
             + store::sessions::forget_expected(tx).await?
             + store::sessions::sweep(tx, links_before).await?

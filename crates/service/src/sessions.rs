@@ -47,16 +47,24 @@ pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Resu
     Ok(format!("{}?iswebsdklink=true&token={token}", app.websdk_url))
 }
 
-/// Reads the body that requests a link or an invitation.
-pub(crate) fn read_link(body: &Map<String, Value>) -> Result<Link, Problem> {
+/// Reads the body that requests a link.
+fn read_link(body: &Map<String, Value>) -> Result<Link, Problem> {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let request = LinkRequest::parse(body, today)
-        .map_err(|errors| Problem::invalid(errors.join("; ")).with_errors(errors))?;
+    link_of(&LinkRequest::parse(body, today).map_err(faulty)?)
+}
+
+/// 400 with every fault of a body.
+pub(crate) fn faulty(errors: Vec<String>) -> Problem {
+    Problem::invalid(errors.join("; ")).with_errors(errors)
+}
+
+/// A link as it is stored.
+pub(crate) fn link_of(request: &LinkRequest) -> Result<Link, Problem> {
     let id = |text: &str, what: &str| Uuid::parse_str(text).map_err(|_| missing(what));
     Ok(Link {
         flow_id: id(&request.flow_id, "Flow")?,
         group_id: id(&request.group_id, "Group")?,
-        user_id: request.user_id,
+        user_id: request.user_id.clone(),
         expected: request.expected.as_ref().map(expected_record).transpose()?,
     })
 }
@@ -247,9 +255,12 @@ pub fn used() -> Problem {
     Problem::new(Kind::Gone, "This link was used already; please ask for a new one").named("token_used")
 }
 
+/// The word for a token that has expired.
+pub(crate) const EXPIRED: &str = "token_expired";
+
 /// 410 for a one-time token that has expired.
 pub fn expired() -> Problem {
-    Problem::new(Kind::Gone, "This link has expired; please ask for a new one").named("token_expired")
+    Problem::new(Kind::Gone, "This link has expired; please ask for a new one").named(EXPIRED)
 }
 
 /// Refuses visitors from a country that the account or the Flow blocks.

@@ -142,6 +142,14 @@ pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) ->
     // An invitation of the person opens no further session. Invitations are locked before their sessions.
     let labels = applicants::labels_of(tx, scope, facemap_id).await?;
     for label in labels.iter().filter(|label| !label.is_shared) {
+        // The deletion finds an invitation that replaced one of these only after its transaction has ended.
+        execute!(
+            tx,
+            scope,
+            "update applicant_invitations set attempts = attempts
+             where merchant_id = $1 and sandbox = $2 and user_ref = $3",
+            &label.external_ref,
+        )?;
         execute!(
             tx,
             scope,

@@ -227,6 +227,9 @@ async fn batch(tx: &mut Tx, scope: Scope, step: usize, after: &[u8]) -> Result<O
         16 => column!(
             tx, scope, after, "applicant_invitations", "id": Uuid, "expected_sealed", "applicant_invitations.expected"
         ),
+        17 => column!(
+            tx, scope, after, "applicant_invitations", "id": Uuid, "email_sealed", "applicant_invitations.email"
+        ),
         _ => return Ok(None),
     }))
 }

@@ -51,6 +51,7 @@ pub mod alerts;
 pub mod api_log;
 pub mod applicant_invitation_state;
 pub mod applicant_invitations;
+pub mod applicant_letters;
 pub mod applicants;
 pub mod attempts;
 pub mod audit;

@@ -373,7 +373,8 @@ async fn lock_invitation(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<U
     Ok(invitation_id)
 }
 
-/// Ends the open invitation of a session by a decision on an attempt, also if the session ended before.
+/// Ends the open invitation of a session by a decision on an attempt, also if the session ended before. If the invitation
+/// was replaced by another one, that one ends; if it has expired, it is not renewed any more.
 pub async fn end_invitation(tx: &mut Tx, scope: Scope, id: Uuid, status: SessionStatus) -> Result<(), Error> {
     let state = match status {
         SessionStatus::Success => InvitationStatus::Success,
@@ -384,6 +385,7 @@ pub async fn end_invitation(tx: &mut Tx, scope: Scope, id: Uuid, status: Session
     let Some(invitation_id) = lock_invitation(tx, scope, id).await? else {
         return Ok(());
     };
+    let invitation_id = invitation::lock_newest(tx, scope, invitation_id).await?;
     // The review of another session's attempt decides the invitation.
     const REVIEWED: &str = "select exists (select 1 from sessions
                where merchant_id = $1 and sandbox = $2 and invitation_id = $3 and id <> $4 and status = 'pending'
@@ -392,9 +394,10 @@ pub async fn end_invitation(tx: &mut Tx, scope: Scope, id: Uuid, status: Session
     if state == InvitationStatus::Failed && is_reviewed {
         return Ok(());
     }
-    invitation::end(tx, scope, invitation_id, state, Some(id))
-        .await
-        .map(|_| ())
+    if !invitation::end(tx, scope, invitation_id, state, Some(id)).await? {
+        invitation::forget_contact(tx, scope, invitation_id).await?;
+    }
+    Ok(())
 }
 
 /// Sets the status and stage of a pending session; returns whether it was pending. A terminal status also

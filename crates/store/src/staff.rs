@@ -495,6 +495,15 @@ pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Membe
     rows.into_iter().map(|row| row.open(conn)).collect()
 }
 
+/// Whether an email address, regardless of case, belongs to an active member of a merchant's staff.
+pub async fn is_member(conn: &mut Conn, merchant_id: Uuid, email: &str) -> Result<bool, Error> {
+    let email_ref = email_ref(conn, email);
+    const SQL: &str = "select count(*) from memberships m join staff s on s.id = m.staff_id
+               where m.merchant_id = $1 and s.email_ref = $2 and m.disabled_at is null and s.disabled_at is null";
+    let (count,) = fetch!(one, conn, merchant(merchant_id), (i64,), SQL, &email_ref)?;
+    Ok(count > 0)
+}
+
 /// One member of a merchant's staff.
 ///
 /// # Errors

@@ -25,7 +25,9 @@ tables! {
     is_mode_table, MODE_TABLES:
     b"alerts"
     b"api_log"
+    b"applicant_invitation_tokens"
     b"applicant_invitations"
+    b"applicant_letters"
     b"attempts"
     b"audit"
     b"challenges"

@@ -288,6 +288,8 @@ fn settings_weakenings(found: &mut Weakenings, from: &Settings, to: &Settings, d
         attempts_per_link,
         // Whoever may create invitations may create another one when one has expired.
         invitation_hours: _,
+        reminder_hours: _,
+        renew_invitations: _,
         retention_days,
         webhook_secret: _,
         hide_sanctions_detail: _,

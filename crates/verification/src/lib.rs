@@ -21,6 +21,7 @@ pub mod hits;
 pub mod hold;
 pub mod hosted;
 pub mod identity;
+pub mod invitation;
 pub mod json;
 pub mod judge;
 pub mod link;

@@ -43,6 +43,10 @@ pub struct Settings {
     pub attempts_per_link: u32,
     /// How long an invitation opens sessions, in hours.
     pub invitation_hours: u32,
+    /// After how many hours an applicant is reminded of an open invitation, and again; 0: no reminders.
+    pub reminder_hours: u32,
+    /// An applicant can request a new link in place of an expired invitation, at the address that the merchant gave.
+    pub renew_invitations: bool,
     /// Days after which attempts are deleted; `None`: the server's default.
     pub retention_days: Option<u32>,
     /// `whsec_…`, which signs this Flow's webhooks from now on. It is sealed and stored apart from the other
@@ -73,6 +77,8 @@ impl Default for Settings {
             review_policy: ReviewPolicy::default(),
             attempts_per_link: 3,
             invitation_hours: 168,
+            reminder_hours: 0,
+            renew_invitations: true,
             retention_days: None,
             webhook_secret: None,
             hide_sanctions_detail: false,
@@ -87,10 +93,9 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`),
-    /// `attemptsPerLink`, `invitationHours`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `detailsFirst`,
-    /// `fourEyes`, `fraudSigns`
-    /// (`off`, `show`, `review`), `ongoingScreening`, `screeningLists`. Null and absent mean the same. Unknown
-    /// members are ignored.
+    /// `attemptsPerLink`, `invitationHours`, `reminderHours`, `renewInvitations`, `retentionDays`, `webhookSecret`,
+    /// `hideSanctionsDetail`, `detailsFirst`, `fourEyes`, `fraudSigns` (`off`, `show`, `review`), `ongoingScreening`,
+    /// `screeningLists`. Null and absent mean the same. Unknown members are ignored.
     ///
     /// # Errors
     /// Every fault, as `settings.<field> - <reason>`.
@@ -131,6 +136,20 @@ impl Settings {
                 |v| whole(v, 720),
             )
             .unwrap_or(defaults.invitation_hours),
+            reminder_hours: read(
+                &mut body,
+                "reminderHours",
+                "must be a whole number from 0 to 720",
+                |v| (v.as_u64() == Some(0)).then_some(0).or_else(|| whole(v, 720)),
+            )
+            .unwrap_or(defaults.reminder_hours),
+            renew_invitations: read(
+                &mut body,
+                "renewInvitations",
+                "must be true or false",
+                Value::as_bool,
+            )
+            .unwrap_or(defaults.renew_invitations),
             retention_days: read(
                 &mut body,
                 "retentionDays",
@@ -265,7 +284,7 @@ mod tests {
         );
         let set = parse(
             &json!({"matchThreshold": 85, "reviewBand": 70.5, "reviewPolicy": "always",
-            "attemptsPerLink": 1, "retentionDays": 30, "webhookSecret": "whsec_x", "hideSanctionsDetail": true,
+            "attemptsPerLink": 1, "reminderHours": 0, "renewInvitations": false, "retentionDays": 30, "webhookSecret": "whsec_x", "hideSanctionsDetail": true,
             "fourEyes": true, "fraudSigns": "show"}),
         );
         let set = set.expect("valid");
@@ -274,7 +293,7 @@ mod tests {
             (set.review_policy, set.attempts_per_link),
             (ReviewPolicy::Always, 1)
         );
-        assert!(set.four_eyes && set.hide_sanctions_detail);
+        assert!(set.four_eyes && set.hide_sanctions_detail && !set.renew_invitations);
         assert_eq!(set.fraud_signs, FraudSigns::Show);
     }
 
@@ -282,7 +301,7 @@ mod tests {
     fn faults() {
         let errors = parse(
             &json!({"matchThreshold": 101, "reviewPolicy": "sometimes", "attemptsPerLink": 0,
-            "fraudSigns": true}),
+            "fraudSigns": true, "reminderHours": 721}),
         );
         assert_eq!(
             errors,
@@ -290,6 +309,7 @@ mod tests {
                 "settings.matchThreshold - must be a number from 0 to 100".to_owned(),
                 "settings.reviewPolicy - must be never, on_match or always".to_owned(),
                 "settings.attemptsPerLink - must be a whole number from 1 to 20".to_owned(),
+                "settings.reminderHours - must be a whole number from 0 to 720".to_owned(),
                 "settings.fraudSigns - must be off, show or review".to_owned(),
             ])
         );

@@ -128,6 +128,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     tokio::spawn(service::wallet_rescreening::run(Arc::clone(&app)));
     tokio::spawn(service::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(service::webhooks::run(Arc::clone(&app)));
+    tokio::spawn(service::applicant_letters::run(Arc::clone(&app)));
     let following = FollowerThreads::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
     tokio::spawn(service::chain_watch::run(Arc::clone(&app)));
     tokio::spawn(service::nodes::run(Arc::clone(&app)));

@@ -113,6 +113,8 @@ fn link(page: &Page, field: &str) -> (String, String) {
         "settings.reviewBand" => ("f-reviewBand", "flows.review_band"),
         "settings.attemptsPerLink" => ("f-attemptsPerLink", "flows.attempts"),
         "settings.invitationHours" => ("f-invitationHours", "flows.invitation_hours"),
+        "settings.reminderHours" => ("f-reminderHours", "flows.reminder_hours"),
+        "settings.renewInvitations" => ("renew-invitations", "flows.renew_invitations"),
         "settings.retentionDays" => ("f-retentionDays", "flows.retention"),
         "webhookUrl" => ("f-webhookUrl", "flows.webhook.url"),
         _ => ("flow-form", "flows.details"),

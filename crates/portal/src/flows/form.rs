@@ -25,6 +25,9 @@ pub const PERSON: [&str; 6] = ["middleName", "dob", "nationality", "phone", "ema
 /// Switches for the person's address.
 pub const ADDRESS: [&str; 6] = ["street", "street2", "city", "state", "postcode", "country"];
 
+/// Settings that are on if they are absent.
+const ON_BY_DEFAULT: [&str; 2] = ["ongoingScreening", "renewInvitations"];
+
 /// Settings that not every editor of Flows may change, and the action that permits each.
 const RESERVED: [(&str, Action); 9] = [
     ("reviewPolicy", Action::ManageRules),
@@ -152,6 +155,7 @@ fn settings(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> O
         "reviewBand",
         "attemptsPerLink",
         "invitationHours",
+        "reminderHours",
         "retentionDays",
     ] {
         set(&mut settings, key, number(sent.one(key)));
@@ -164,12 +168,12 @@ fn settings(base: &Object, sent: &FormFields, may: impl Fn(Action) -> bool) -> O
     if settings.contains_key("fraudSigns") || !["", "off"].contains(&fraud) {
         settings.insert("fraudSigns".into(), fraud.into());
     }
-    match sent.one("ongoingScreening") {
-        "off" => set(&mut settings, "ongoingScreening", false.into()),
-        "on" if settings.contains_key("ongoingScreening") => {
-            set(&mut settings, "ongoingScreening", true.into());
+    for key in ON_BY_DEFAULT {
+        match sent.one(key) {
+            "off" => set(&mut settings, key, false.into()),
+            "on" if settings.contains_key(key) => set(&mut settings, key, true.into()),
+            _ => {}
         }
-        _ => {}
     }
     let lists = chosen_lists(&stored, sent);
     if !lists.is_empty() || settings.contains_key("screeningLists") {
@@ -427,6 +431,11 @@ impl FlowForm {
     /// Whether approved people are screened again when a list changes.
     pub fn is_ongoing(&self) -> bool {
         self.text("settings.ongoingScreening") != "false"
+    }
+
+    /// Whether applicants can request a new link in place of an expired invitation.
+    pub fn renews_invitations(&self) -> bool {
+        self.text("settings.renewInvitations") != "false"
     }
 
     /// The names of the chosen sanctions lists.

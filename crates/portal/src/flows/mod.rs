@@ -477,8 +477,8 @@ async fn try_out(
     let link = LinkMade {
         url,
         flow: tried.name,
-        works_until: None,
         tries: true,
+        ..LinkMade::default()
     };
     Ok(link.show(&app, &member).await?)
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use store::applicant_invitations::{self, NewInvitation, Recipient};
+use store::applicant_letters::{self, LetterKind};
 use store::erasure_journal::KeyId;
 use store::idempotency::{self, KeyState, ResponseSubject};
 use store::monitoring::{self, NewScreening};
 use store::sessions::{self, Link};
 use store::wallet_alerts::{self, NewWalletAlert};
-use store::{Error, Scope, applicant_invitations, attempts, earlier_rows, erasures, link_tokens, people};
+use store::{Error, Scope, attempts, earlier_rows, erasures, link_tokens, people};
 use uuid::Uuid;
 
 use crate::bench::Bench;
@@ -24,7 +26,16 @@ pub(crate) async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
     };
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         link_tokens::create(tx, scope, &link, 600_000).await?;
-        let (invitation, _) = applicant_invitations::create(tx, scope, link.clone(), 3, 600_000).await?;
+        let new = NewInvitation {
+            recipient: Some(Recipient {
+                email: "ada@example.com".into(),
+                language: "en".into(),
+            }),
+            ..NewInvitation::new(link.clone(), 3, tx.now() + 600_000)
+        };
+        let (invitation, _) = applicant_invitations::create(tx, scope, new).await?;
+        applicant_invitations::add_token(tx, scope, invitation.id).await?;
+        applicant_letters::enqueue(tx, scope, invitation.id, LetterKind::Invitation).await?;
         sessions::create(tx, scope, link.clone(), Some(invitation.id), 3, 600_000).await?;
         let screening = NewScreening {
             id: Uuid::now_v7(),

@@ -21,7 +21,8 @@ use crate::staff::member;
 use crate::verification::{Outcome, verify};
 
 /// The sealed columns that get other keys.
-const RENEWED: [&str; 27] = [
+const RENEWED: [&str; 28] = [
+    "applicant_invitations.email_sealed",
     "applicant_invitations.expected_sealed",
     "applicant_invitations.user_id_sealed",
     "attempts.wrapped_key",

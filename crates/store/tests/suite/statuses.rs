@@ -3,7 +3,8 @@
 
 use reference::status::{AttemptStatus, Decision, GroupStatus};
 use secrecy::{ExposeSecret as _, SecretString};
-use store::applicant_invitations::InvitationFilter;
+use store::applicant_invitations::{InvitationFilter, NewInvitation};
+use store::applicant_letters::LetterKind;
 use store::attempts::{self, Attempt};
 use store::groups::{self, NewGroup};
 use store::invitations::{self, Purpose};
@@ -11,8 +12,8 @@ use store::portal_sessions::{self, NewSession};
 use store::sessions::{self, Link, Session};
 use store::staff::{self, NewStaff};
 use store::{
-    Conn, Error, Scope, applicant_invitations, applicants, merchants, people, reason_templates,
-    registrations, review,
+    Conn, Error, Scope, applicant_invitations, applicant_letters, applicants, merchants, people,
+    reason_templates, registrations, review,
 };
 use uuid::Uuid;
 
@@ -74,7 +75,9 @@ async fn rows(bench: &Bench) -> Rows {
     let (session, session_token, invitation_token, portal_token, invitation_id) =
         store::transaction!(bench.db, |tx| -> Result<Tokens, Error> {
             let (session, token) = sessions::create(tx, scope, link.clone(), None, 3, 600_000).await?;
-            let (invitation, _) = applicant_invitations::create(tx, scope, link.clone(), 3, 600_000).await?;
+            let new = NewInvitation::new(link.clone(), 3, tx.now() + 600_000);
+            let (invitation, _) = applicant_invitations::create(tx, scope, new).await?;
+            applicant_letters::enqueue(tx, scope, invitation.id, LetterKind::Invitation).await?;
             let purpose = Purpose::Operator;
             let (_, invited) = invitations::create(tx, &purpose, None, 600_000).await?;
             let new = NewStaff {
@@ -305,6 +308,7 @@ pub(crate) async fn an_unknown_status_or_decision_is_an_error(bench: Bench) {
         ("sessions", "status", "pending", "session status", read_sessions),
         ("sessions", "stage", "open", "session stage", read_sessions),
         ("applicant_invitations", "state", "success", "invitation status", read_applicant_invitations),
+        ("applicant_letters", "state", "sent", "state of a letter", read_applicant_invitations),
         ("invitations", "kind", "operator", "kind of a link", read_invitations),
         ("portal_sessions", "stage", "full", "stage of a sign-in", read_sign_ins),
         ("merchants", "status", "approved", "merchant status", read_merchants),

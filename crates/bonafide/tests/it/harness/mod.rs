@@ -1,6 +1,7 @@
 //! Starts the server with its own database and sends requests to it.
 
 mod database;
+pub(crate) mod mail;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

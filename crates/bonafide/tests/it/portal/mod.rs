@@ -75,6 +75,12 @@ impl Browser {
 
     /// A new member of an account with a role, signed in and viewing the sandbox.
     pub(crate) async fn sign_up(server: &Server, merchant_id: &str, role: &str) -> Browser {
+        let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
+        Browser::sign_up_as(server, merchant_id, role, &email).await
+    }
+
+    /// As [`Browser::sign_up`], with an email address.
+    pub(crate) async fn sign_up_as(server: &Server, merchant_id: &str, role: &str, email: &str) -> Browser {
         let made = server.bonafide(&[
             "portal",
             "invite",
@@ -85,7 +91,7 @@ impl Browser {
             "--json",
         ]);
         let browser = Browser::new(server);
-        browser.join(&made).await;
+        browser.join(&made, email).await;
         browser
     }
 
@@ -93,7 +99,8 @@ impl Browser {
     pub(crate) async fn operator(server: &Server) -> Browser {
         let made = server.bonafide(&["portal", "operator-link", "--json"]);
         let browser = Browser::new(server);
-        browser.join(&made).await;
+        let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
+        browser.join(&made, &email).await;
         browser
     }
 
@@ -110,15 +117,14 @@ impl Browser {
     }
 
     /// Joins by a link that the command line printed as JSON.
-    async fn join(&self, made: &str) {
+    async fn join(&self, made: &str, email: &str) {
         let made: Value = serde_json::from_str(made).unwrap();
         let link = made["link"].as_str().unwrap();
         let path = &link[link.find("/portal/").unwrap()..];
         self.get(path).await.page();
-        let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
         let form = [
             ("name", "Robin Example"),
-            ("email", email.as_str()),
+            ("email", email),
             ("password", PASSWORD),
         ];
         let joined = self.post(path, &form).await;

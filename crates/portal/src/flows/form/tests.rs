@@ -44,6 +44,7 @@ fn unchanged(body: &Object) -> FormFields {
         "reviewBand",
         "attemptsPerLink",
         "invitationHours",
+        "reminderHours",
         "retentionDays",
     ] {
         put(key, &form.text(&format!("settings.{key}")));
@@ -51,6 +52,8 @@ fn unchanged(body: &Object) -> FormFields {
     put("reviewPolicy", &form.policy());
     put("fraudSigns", &form.fraud_signs());
     put("ongoingScreening", if form.is_ongoing() { "on" } else { "off" });
+    let renews = form.renews_invitations();
+    put("renewInvitations", if renews { "on" } else { "off" });
     for name in form.screening_lists() {
         put("screeningLists", &name);
     }
@@ -92,7 +95,8 @@ fn rich() -> Object {
             {"countryAlpha2": "FR", "countryAlpha3": "FRA", "countryName": "France", "restricted": true},
             {"countryAlpha3": "UTO", "defaultFields": {"liveness": false}, "defaultDocumentTypes": []}],
         "geoBlockedCountries": [{"countryAlpha2": "RU", "countryName": "Россия"}],
-        "settings": {"attemptsPerLink": 2, "invitationHours": 24, "reviewPolicy": "on_match", "future": true, "matchThreshold": 71.5},
+        "settings": {"attemptsPerLink": 2, "invitationHours": 24, "reminderHours": 12, "renewInvitations": false,
+                     "reviewPolicy": "on_match", "future": true, "matchThreshold": 71.5},
     })))
 }
 
@@ -242,6 +246,30 @@ fn lists_are_chosen_in_their_stored_order() {
 }
 
 #[test]
+fn settings_that_are_on_by_default_are_stored_once_they_differ() {
+    for key in ON_BY_DEFAULT {
+        let choose = |body: &Object, choice: &str| {
+            let mut form = unchanged(body);
+            form.0.retain(|(name, _)| name != key);
+            form.0.push((key.to_owned(), choice.to_owned()));
+            merge(body, &form, |_| true)
+        };
+        let body = choose(&new_body(), "on");
+        assert_eq!(body["settings"], json!({}), "{key}");
+        let body = choose(&body, "off");
+        assert_eq!(body["settings"], json!({ key: false }), "{key}");
+        let body = choose(&body, "");
+        assert_eq!(
+            body["settings"],
+            json!({ key: false }),
+            "{key}: an absent field changes nothing"
+        );
+        let body = choose(&body, "on");
+        assert_eq!(body["settings"], json!({ key: true }), "{key}");
+    }
+}
+
+#[test]
 fn reserved_settings_stay_as_they_were_stored() {
     let forged = [
         ("reviewPolicy", "never"),
@@ -254,6 +282,8 @@ fn reserved_settings_stay_as_they_were_stored() {
         ("retentionDays", "1"),
         ("attemptsPerLink", "5"),
         ("invitationHours", "48"),
+        ("reminderHours", "6"),
+        ("renewInvitations", "off"),
     ];
     for (may, changed) in [
         (&[][..], &[][..]),
@@ -279,6 +309,8 @@ fn reserved_settings_stay_as_they_were_stored() {
             }
             assert_eq!(merged["settings"]["attemptsPerLink"], 5, "what anybody may");
             assert_eq!(merged["settings"]["invitationHours"], 48, "what anybody may");
+            assert_eq!(merged["settings"]["reminderHours"], 6, "what anybody may");
+            assert_eq!(merged["settings"]["renewInvitations"], false, "what anybody may");
         }
     }
 }

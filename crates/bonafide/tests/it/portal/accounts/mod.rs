@@ -7,15 +7,13 @@ mod second_factor;
 mod signing_in;
 mod staff;
 
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpListener;
 use totp_rs::{Builder, Secret};
 
 use super::{Answer, Browser, PASSWORD};
+use crate::harness::mail::{mail_server, one_letter};
 use crate::harness::{Backend, Merchant, Server, on_both};
 
 const ANOTHER: &str = "seven green bottles hanging 42";
@@ -101,46 +99,4 @@ fn path_in<'a>(text: &'a str, begin: &str) -> &'a str {
     link.split(|c: char| c.is_whitespace() || c == '<')
         .next()
         .unwrap()
-}
-
-/// A mail server for one letter. Returns what it received.
-async fn one_letter(listener: Arc<TcpListener>) -> String {
-    let (stream, _) = listener.accept().await.unwrap();
-    let (reading, mut writing) = stream.into_split();
-    let mut lines = BufReader::new(reading).lines();
-    let (mut text, mut in_data) = (String::new(), false);
-    writing.write_all(b"220 test\r\n").await.unwrap();
-    while let Some(line) = lines.next_line().await.unwrap() {
-        text.push_str(&line);
-        text.push('\n');
-        let answer: &[u8] = match line.as_str() {
-            "." => {
-                in_data = false;
-                b"250 taken\r\n"
-            }
-            _ if in_data => continue,
-            "DATA" => {
-                in_data = true;
-                b"354 go on\r\n"
-            }
-            "QUIT" => {
-                writing.write_all(b"221 bye\r\n").await.unwrap();
-                break;
-            }
-            _ => b"250 ok\r\n",
-        };
-        writing.write_all(answer).await.unwrap();
-        if text.contains("\n.\n") {
-            break;
-        }
-    }
-    text.replace("=\n", "").replace("=3D", "=")
-}
-
-/// A mail server's listener, and the server arguments that configure it.
-async fn mail_server() -> (Arc<TcpListener>, [String; 4]) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("smtp://{}", listener.local_addr().unwrap());
-    let arguments = ["--smtp-url", &url, "--mail-from", "Bonafide <verify@example.com>"];
-    (Arc::new(listener), arguments.map(str::to_owned))
 }

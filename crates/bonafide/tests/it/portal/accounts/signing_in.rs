@@ -1,5 +1,7 @@
 //! Sign-in and sign-out: passwords, codes, sessions, failed tries, and forgotten passwords.
 
+use std::sync::Arc;
+
 use super::*;
 
 on_both!(a_code_follows_the_password_and_counts_once, |backend| {

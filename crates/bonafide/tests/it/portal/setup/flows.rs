@@ -203,6 +203,11 @@ on_both!(what_the_api_refuses_the_editor_refuses, |backend| {
             400,
             "Must be a whole number from 1 to 720.",
         ),
+        (
+            vec![("reminderHours", Some("721"))],
+            400,
+            "Must be a whole number from 0 to 720.",
+        ),
         (vec![("override", Some("XXX"))], 400, "must be an ISO 3166-1 code"),
     ] {
         let mut changes = changes;
@@ -329,6 +334,7 @@ on_both!(every_fault_of_a_flow_is_told_and_leads_to_its_field, |backend| {
         ("maxAge", Some("18")),
         ("attemptsPerLink", Some("0")),
         ("invitationHours", Some("0")),
+        ("reminderHours", Some("721")),
         ("webhookUrl", Some("nowhere")),
         ("do", Some("save")),
     ];
@@ -339,6 +345,7 @@ on_both!(every_fault_of_a_flow_is_told_and_leads_to_its_field, |backend| {
         "f-minAge",
         "f-attemptsPerLink",
         "f-invitationHours",
+        "f-reminderHours",
         "f-webhookUrl",
     ] {
         let is_linked = refused.body.contains(&format!("<a href=\"#{place}\">"));

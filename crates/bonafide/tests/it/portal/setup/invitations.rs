@@ -4,11 +4,11 @@ use super::{make_flow, send, start};
 use crate::harness::{Server, on_both};
 use crate::portal::Browser;
 
-const LIST: &str = "/portal/invitations";
-const COUNT: &str = "select count(*) from applicant_invitations";
+pub(super) const LIST: &str = "/portal/invitations";
+pub(super) const COUNT: &str = "select count(*) from applicant_invitations";
 
 /// Creates a Flow whose invitations work for two days, and its Group. Returns the Links page.
-async fn links_page(owner: &Browser) -> String {
+pub(super) async fn links_page(owner: &Browser) -> String {
     let flow = make_flow(owner, "Opening", &[("invitationHours", Some("48"))]).await;
     let form = [("name", "G"), ("flow", flow.as_str())];
     owner.post("/portal/groups/new", &form).await.redirect();
@@ -16,7 +16,7 @@ async fn links_page(owner: &Browser) -> String {
 }
 
 /// Creates an invitation on the Links page. Returns the page that shows it.
-async fn invite(owner: &Browser, links: &str, user: &str) -> String {
+pub(super) async fn invite(owner: &Browser, links: &str, user: &str) -> String {
     let pressed = [("userId", Some(user)), ("kind", Some("invitation"))];
     let shown = send(owner, "/portal/links", links, &pressed).await.redirect();
     owner.get(&shown).await.page()
@@ -101,7 +101,7 @@ on_both!(a_press_of_revoke_revokes_an_invitation, |backend| {
     invite(&owner, &links, "user-2").await;
     let path = revoke_paths(&owner.get(LIST).await.page()).remove(0);
     server
-        .sql("update applicant_invitations set state = 'expired', ended_at = created_at where state = 'open'")
+        .sql("update applicant_invitations set state = 'failed', ended_at = created_at where state = 'open'")
         .await;
     assert_refused(&owner, &path, 409, "This invitation has already ended").await;
     assert_refused(
@@ -111,8 +111,8 @@ on_both!(a_press_of_revoke_revokes_an_invitation, |backend| {
         "This invitation does not exist here.",
     )
     .await;
-    let expired = owner.get(LIST).await.page();
-    assert!(expired.contains("data-word=\"expired\"") && revoke_paths(&expired).is_empty());
+    let failed = owner.get(LIST).await.page();
+    assert!(failed.contains("data-word=\"failed\"") && revoke_paths(&failed).is_empty());
 });
 
 on_both!(invitations_are_filtered_and_paged, |backend| {
@@ -180,4 +180,82 @@ on_both!(invitations_are_of_one_account_and_mode, |backend| {
     }
     let list = developer.submit(&path, &[]).await;
     assert!(list.contains("data-word=\"revoked\""), "{list}");
+});
+
+on_both!(an_invitation_is_mailed_and_its_applicant_reminded, |backend| {
+    // No mail server listens there, so letters stay queued.
+    let mail = [
+        "--smtp-url",
+        "smtp://127.0.0.1:9",
+        "--mail-from",
+        "verify@example.com",
+    ];
+    let server = Server::start(backend, &mail).await;
+    let merchant = server.merchant(true);
+    let owner = Browser::sign_up_as(&server, &merchant.id, "owner", "robin@example.com").await;
+    let links = links_page(&owner).await;
+    let with = |email: &'static str, kind: &'static str| {
+        [
+            ("userId", Some("user-1")),
+            ("email", Some(email)),
+            ("language", Some("de")),
+            ("kind", Some(kind)),
+        ]
+    };
+    for (pressed, text) in [
+        (with("robin", "invitation"), "Enter an email address"),
+        (
+            with("ada@example.com", "invitation"),
+            "member of your portal account",
+        ),
+        (with("robin@example.com", "link"), "A link cannot be emailed"),
+    ] {
+        let refused = send(&owner, "/portal/links", &links, &pressed).await;
+        assert!(
+            refused.status == 400 && refused.body.contains(text),
+            "{text}: {}",
+            refused.body
+        );
+    }
+    assert_eq!(server.count(COUNT).await, 0);
+    let shown = send(
+        &owner,
+        "/portal/links",
+        &links,
+        &with("robin@example.com", "invitation"),
+    )
+    .await
+    .redirect();
+    let made = owner.get(&shown).await.page();
+    assert!(
+        made.contains("The server will email the applicant another link"),
+        "{made}"
+    );
+    let german = "select count(*) from applicant_invitations where language = 'de'";
+    assert_eq!(server.count(german).await, 1);
+
+    let list = owner.get(LIST).await.page();
+    assert!(
+        list.contains("Pending") && !list.contains("robin@example.com"),
+        "{list}"
+    );
+    let remind = revoke_paths(&list).remove(0).replace("/revoke", "/remind");
+    let letters = "select count(*) from applicant_letters";
+    // The letter that waits serves the reminder.
+    assert!(
+        owner
+            .submit(&remind, &[])
+            .await
+            .contains("The reminder email is queued.")
+    );
+    assert_eq!(server.count(letters).await, 1);
+    server
+        .sql("update applicant_letters set state = 'sent', next_try_at = null, claims = claims + 1")
+        .await;
+    assert_refused(&owner, &remind, 429, "sent or queued a short time ago").await;
+    server
+        .sql("update applicant_letters set created_at = created_at - 600000")
+        .await;
+    owner.submit(&remind, &[]).await;
+    assert_eq!(server.count(letters).await, 2);
 });

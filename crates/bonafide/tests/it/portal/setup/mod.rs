@@ -4,6 +4,7 @@
 mod company;
 mod flows;
 mod integration;
+mod invitation_import;
 mod invitations;
 
 use serde_json::Value;

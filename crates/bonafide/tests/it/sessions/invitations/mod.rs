@@ -4,6 +4,8 @@
 use super::*;
 
 mod ends;
+mod letters;
+mod renewals;
 
 const INVITATIONS: &str = "/v2/sdk/session/invitations";
 const OPEN: &str = "/v2/sdk/session/invitation/open";
@@ -127,7 +129,8 @@ on_both!(an_invitation_opens_sessions_until_one_succeeds, |backend| {
     let expected = json!({
         "invitationId": invited.id, "userId": "user 1/ü", "groupId": account.group, "flowId": account.flow("data-only"),
         "status": "open", "attempts": 0, "maxAttempts": 3, "createdAt": body["createdAt"], "expiresAt": body["expiresAt"],
-        "endedAt": null, "decidingSessionId": null, "sessions": [],
+        "endedAt": null, "decidingSessionId": null, "mail": null, "reminders": 0, "remindAt": null, "renews": null,
+        "renewedBy": null, "sessions": [],
     });
     assert_eq!(body, expected);
     // Mail scanners and link previews open links.
@@ -379,7 +382,7 @@ on_both!(invitations_are_listed, |backend| {
         )
         .await;
     let faults = [
-        "user - is not a parameter here; send only status, userId, limit, before",
+        "user - is not a parameter here; send only status, userId, due, limit, before",
         "status - must be open, in_review, success, failed, expired or revoked",
         "limit - must be a whole number from 1 to 100",
         "before - must be the `next` of a page",
