@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::message::{Mailbox, MessageBuilder};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use secrecy::ExposeSecret;
@@ -132,6 +132,8 @@ fn message(letter: Letter, header: MessageBuilder) -> Option<Message> {
     header
         .to(Mailbox::new(None, to))
         .subject(letter.subject)
+        // Without it, readers may ignore the encoding (RFC 2045 §4).
+        .header(MIME_VERSION_1_0)
         .header(ContentType::TEXT_PLAIN)
         .body(letter.text)
         .ok()

@@ -24,6 +24,8 @@ use super::session::Member;
 
 /// The address of the list.
 const HERE: &str = "/portal/invitations";
+/// The filters of the list.
+const FILTERS: [&str; 2] = ["status", "import"];
 /// Invitations on one page.
 const PAGE: u16 = 50;
 /// The value of the filter *status* for invitations whose reminder is due.
@@ -71,6 +73,18 @@ impl Row {
 
     fn is_open(&self) -> bool {
         self.invitation.status == InvitationStatus::Open
+    }
+
+    /// Whether it can be revoked: also if it has expired and the applicant could request a new link.
+    fn may_revoke(&self) -> bool {
+        let is_renewable =
+            self.invitation.status == InvitationStatus::Expired && self.invitation.recipient.is_some();
+        self.is_open() || is_renewable
+    }
+
+    /// The address of an action on it, which returns to the list with the same filters.
+    fn action(&self, action: &str, filters: &Filters) -> String {
+        filters.address(&format!("{HERE}/{}/{action}", self.invitation.id), &[])
     }
 
     /// When it ended, or until when it works (ms).
@@ -135,7 +149,7 @@ impl ListedFile {
         Ok(ListedFile {
             id,
             counts: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
-            may_read_links: member.may(Action::ViewApplicant),
+            may_read_links: member.may(Action::ReadInvitationLinks),
         })
     }
 
@@ -170,7 +184,7 @@ async fn render(
     raw: Option<&str>,
     fault: Option<String>,
 ) -> Result<Response, Problem> {
-    let filters = Filters::read(raw, &["status", "import"])?;
+    let filters = Filters::read(raw, &FILTERS)?;
     let file = filters.get("import").map(Uuid::parse_str).transpose();
     let file = file.map_err(|_| no_such_value("import"))?;
     let only = match (file, filters.get("status")) {
@@ -219,7 +233,13 @@ async fn list(
 }
 
 /// The list with the reason why an invitation was left as it is.
-async fn refuse(app: &App, page: Page, member: &Member, problem: Problem) -> Result<Response, Rejection> {
+async fn refuse(
+    app: &App,
+    page: Page,
+    member: &Member,
+    raw: Option<&str>,
+    problem: Problem,
+) -> Result<Response, Rejection> {
     let is_answer = matches!(
         problem.kind(),
         Kind::Forbidden | Kind::NotFound | Kind::Conflict | Kind::RateLimited
@@ -229,19 +249,26 @@ async fn refuse(app: &App, page: Page, member: &Member, problem: Problem) -> Res
     }
     let key = format!("invitations.refused.{}", problem.word(Family::LinkAndPoll));
     let fault = page.text_or(&key, &page.refusal(&problem));
-    let mut response = render(app, page, member, None, Some(fault)).await?;
+    let mut response = render(app, page, member, raw, Some(fault)).await?;
     *response.status_mut() = problem.status(Family::System);
     Ok(response)
 }
 
-/// `POST /portal/invitations/{id}/remind`. If the server sends no letter, the reader gets a further link to send.
+/// The list with the filters of an action's address.
+fn back(raw: Option<&str>) -> Result<String, Problem> {
+    Ok(Filters::read(raw, &FILTERS)?.address(HERE, &[]))
+}
+
+/// `POST /portal/invitations/{id}/remind`. If the server sends no letter, or the last one was not delivered, the reader
+/// gets a further link to send.
 async fn remind(
     State(app): State<Shared>,
     member: Member,
     page: Page,
     PathText(id): PathText,
+    RawQuery(raw): RawQuery,
 ) -> Result<Response, Rejection> {
-    let caller = member.caller()?;
+    let (caller, raw) = (member.caller()?, raw.as_deref());
     service::caller::check_account_may_call(
         caller.merchant.status,
         caller.scope.sandbox,
@@ -249,21 +276,23 @@ async fn remind(
     )?;
     let invitation = match applicant_invitations::get(&app, caller.scope, &id).await {
         Ok((invitation, _)) => invitation,
-        Err(problem) => return refuse(&app, page, &member, problem).await,
+        Err(problem) => return refuse(&app, page, &member, raw, problem).await,
     };
-    let is_mailed = invitation.recipient.is_some() && applicant_invitations::sends_letters(&app);
+    let has_failed = matches!(invitation.mail, Some((LetterState::Failed, _)));
+    let is_mailed =
+        invitation.recipient.is_some() && !has_failed && applicant_invitations::sends_letters(&app);
     // The link would open another person's invitation.
-    if !is_mailed && !member.may(Action::ViewApplicant) {
+    if !is_mailed && !member.may(Action::ReadInvitationLinks) {
         let text = page.t("invitations.refused.not_seen");
         let problem = Problem::new(Kind::Forbidden, text).named("not_seen");
-        return refuse(&app, page, &member, problem).await;
+        return refuse(&app, page, &member, raw, problem).await;
     }
     let (invitation, url) = match applicant_letters::remind(&app, &caller, &id).await {
         Ok(reminded) => reminded,
-        Err(problem) => return refuse(&app, page, &member, problem).await,
+        Err(problem) => return refuse(&app, page, &member, raw, problem).await,
     };
     if is_mailed {
-        return Ok(done(HERE, "applicant_invitation_reminded"));
+        return Ok(done(&back(raw)?, "applicant_invitation_reminded"));
     }
     let works_until = Some(invitation.expires_at);
     let row = rows(&app, &member, vec![invitation]).await?.pop();
@@ -282,20 +311,24 @@ async fn remind(
 struct RevokePage {
     page: Page,
     row: Row,
+    /// The list from which the reader came.
+    back: String,
 }
 
-/// `GET /portal/invitations/{id}/revoke`. For an invitation that is not open, the reader goes back to the list.
+/// `GET /portal/invitations/{id}/revoke`. For an invitation that has ended, the reader goes back to the list.
 async fn ask_revoke(
     State(app): State<Shared>,
     member: Member,
     page: Page,
     PathText(id): PathText,
+    RawQuery(raw): RawQuery,
 ) -> Result<Response, Rejection> {
     let (invitation, _) = applicant_invitations::get(&app, member.scope()?, &id).await?;
     let row = rows(&app, &member, vec![invitation]).await?.pop();
-    match row.filter(Row::is_open) {
-        Some(row) => Ok(html(RevokePage { page, row })?),
-        None => Ok(Redirect::to(HERE).into_response()),
+    let back = back(raw.as_deref())?;
+    match row.filter(Row::may_revoke) {
+        Some(row) => Ok(html(RevokePage { page, row, back })?),
+        None => Ok(Redirect::to(&back).into_response()),
     }
 }
 
@@ -305,10 +338,17 @@ async fn revoke(
     member: Member,
     page: Page,
     PathText(id): PathText,
+    RawQuery(raw): RawQuery,
 ) -> Result<Response, Rejection> {
     let caller = member.caller()?;
     match applicant_invitations::revoke(&app, &caller, &id).await {
-        Ok(_) => Ok(done(HERE, "applicant_invitation_revoked")),
-        Err(problem) => refuse(&app, page, &member, problem).await,
+        Ok((invitation, _)) => {
+            let word = match invitation.status {
+                InvitationStatus::Expired => "applicant_invitation_not_renewed",
+                _ => "applicant_invitation_revoked",
+            };
+            Ok(done(&back(raw.as_deref())?, word))
+        }
+        Err(problem) => refuse(&app, page, &member, raw.as_deref(), problem).await,
     }
 }

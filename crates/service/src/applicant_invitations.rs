@@ -13,7 +13,7 @@ use store::applicant_invitations::{
     self, Invitation, InvitationFilter, InvitationSelection, InvitationStatus, InvitedSession, NewInvitation,
     Recipient,
 };
-use store::applicant_letters::{self, LetterKind};
+use store::applicant_letters::{self, LetterKind, LetterState};
 use store::audit::{self, Entry};
 use store::sessions::{self as store_sessions, Link, Session, SessionStatus};
 use store::{Conn, Scope, Tx, admissions, staff};
@@ -240,9 +240,10 @@ async fn insert(
         import_id,
         ..NewInvitation::new(order.link.clone(), settings.attempts_per_link.into(), expires_at)
     };
-    let (invitation, token) = applicant_invitations::create(tx, scope, new).await?;
+    let (mut invitation, token) = applicant_invitations::create(tx, scope, new).await?;
     if order.recipient.is_some() {
         applicant_letters::enqueue(tx, scope, invitation.id, LetterKind::Invitation).await?;
+        invitation.mail = Some((LetterState::Queued, tx.now()));
     }
     Ok((invitation, token))
 }

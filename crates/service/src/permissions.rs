@@ -121,6 +121,8 @@ actions! {
     ManageRules => RULE_MAKERS,
     /// Hosted links.
     MakeLinks => Grantee::Roles(&[Owner, Admin, Compliance, Reviewer, Developer]),
+    /// Further links to invitations that others may have created. They open what belongs to the applicants.
+    ReadInvitationLinks => DECIDERS,
     /// Webhooks: secrets, deliveries, tests.
     ManageWebhooks => BUILDERS,
     /// The review queue.
@@ -201,6 +203,7 @@ mod tests {
                     | Action::EditGroups
                     | Action::ManageRules
                     | Action::MakeLinks
+                    | Action::ReadInvitationLinks
                     | Action::ManageWebhooks
                     | Action::Decide
                     | Action::SecondApproval
@@ -218,6 +221,7 @@ mod tests {
                 action,
                 Action::ViewQueue
                     | Action::ViewApplicant
+                    | Action::ReadInvitationLinks
                     | Action::Screen
                     | Action::ScreenWallet
                     | Action::ExportPerson

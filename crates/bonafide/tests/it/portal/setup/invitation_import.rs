@@ -189,7 +189,7 @@ on_both!(a_faulty_file_creates_no_invitation, |backend| {
 
 /// The first address of a form that reminds.
 fn remind_path(page: &str) -> String {
-    let is_path = |part: &&str| part.starts_with("/portal/invitations/") && part.ends_with("/remind");
+    let is_path = |part: &&str| part.starts_with("/portal/invitations/") && part.contains("/remind");
     page.split('"')
         .find(is_path)
         .expect("a form that reminds")

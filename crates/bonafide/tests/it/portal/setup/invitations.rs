@@ -25,7 +25,7 @@ pub(super) async fn invite(owner: &Browser, links: &str, user: &str) -> String {
 /// The pages that revoke the listed invitations, in the list's order.
 fn revoke_paths(page: &str) -> Vec<String> {
     page.split('"')
-        .filter(|part| part.starts_with("/portal/invitations/") && part.ends_with("/revoke"))
+        .filter(|part| part.starts_with("/portal/invitations/") && part.contains("/revoke"))
         .map(str::to_owned)
         .collect()
 }
@@ -256,6 +256,36 @@ on_both!(an_invitation_is_mailed_and_its_applicant_reminded, |backend| {
     server
         .sql("update applicant_letters set created_at = created_at - 600000")
         .await;
-    owner.submit(&remind, &[]).await;
+    // The reader stays in the list that was filtered.
+    let due = owner.get("/portal/invitations?status=open").await.page();
+    let remind = revoke_paths(&due).remove(0).replace("/revoke", "/remind");
+    assert_eq!(
+        owner.post(&remind, &[]).await.redirect().split('&').next(),
+        Some("/portal/invitations?status=open")
+    );
     assert_eq!(server.count(letters).await, 2);
+    // After an email that was not delivered, there is a link to send.
+    server
+        .sql("update applicant_letters set state = 'failed', next_try_at = null, claims = claims + 1, created_at = created_at - 600000")
+        .await;
+    let shown = owner.submit(&remind, &[]).await;
+    assert!(shown.contains("This link opens the same invitation"), "{shown}");
+    // The renewal of an expired one can be stopped.
+    server
+        .sql("update applicant_invitations set state = 'expired', ended_at = created_at")
+        .await;
+    let revoke = revoke_paths(&owner.get(LIST).await.page()).remove(0);
+    assert!(
+        owner
+            .get(&revoke)
+            .await
+            .page()
+            .contains("The invitation has expired.")
+    );
+    let list = owner.submit(&revoke, &[]).await;
+    assert!(
+        list.contains("The applicant can no longer request a new link.") && revoke_paths(&list).is_empty(),
+        "{list}"
+    );
+    assert!(list.contains("data-word=\"expired\""), "{list}");
 });
