@@ -44,8 +44,8 @@ pub struct EmptyBody {}
         (status = 200, description = "What the invitation leads to", body = PreviewBody),
         (status = 403, description = "The merchant's account is not active", body = ErrorAndMessageBody),
         (status = 409, description = "`in_review`: an attempt is being reviewed", body = ErrorAndMessageBody),
-        (status = 410, description = "It has ended", body = EndedInvitationBody),
-        OneTimeTokenErrors, SessionBodyErrors))]
+        OneTimeTokenErrors, SessionBodyErrors,
+        (status = 410, description = "It has ended", body = EndedInvitationBody)))]
 pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json<PreviewBody>, Rejection> {
     let preview = hosted::invitation_preview(&app, token(&body)?).await?;
     Ok(Json(PreviewBody::from(&preview)))
@@ -60,8 +60,8 @@ pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json
         (status = 200, description = "The session", body = ExchangeBody),
         (status = 403, description = "`geo_blocked`", body = GeoBlockedBody),
         (status = 409, description = "`in_review`: an attempt is being reviewed; `attempt_in_progress`: an attempt is being checked, try again in a moment", body = ErrorAndMessageBody),
-        (status = 410, description = "It has ended", body = EndedInvitationBody),
-        OneTimeTokenErrors, SessionBodyErrors))]
+        OneTimeTokenErrors, SessionBodyErrors,
+        (status = 410, description = "It has ended", body = EndedInvitationBody)))]
 pub async fn open(
     State(app): State<Shared>,
     ClientAddress(address): ClientAddress,
