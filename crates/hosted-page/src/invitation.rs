@@ -9,11 +9,15 @@ use http_server::gate::ClientAddress;
 use http_server::json::JsonObject;
 use http_server::openapi::{ErrorAndMessageBody, OneTimeTokenErrors, SessionBodyErrors};
 use serde::Serialize;
+use service::problem::Problem;
 use service::{Shared, applicant_invitations, applicant_letters, hosted};
 use utoipa::ToSchema;
 
 use super::bodies::PreviewBody;
 use super::exchange::{ExchangeBody, GeoBlockedBody, TokenBody, token};
+
+/// The length of a token.
+const MAX_TOKEN: usize = 51;
 
 /// The refusal of an invitation that has ended.
 #[derive(Serialize, ToSchema)]
@@ -73,7 +77,7 @@ pub async fn open(
 
 /// Request a new link in place of an expired invitation.
 ///
-/// The response is the same for every token. A new link is sent only if the invitation has expired, its Flow renews
+/// The response is the same for every token of the right length. A new link is sent only if the invitation has expired, its Flow renews
 /// invitations, and the merchant gave an address, and only to that address.
 #[utoipa::path(post, path = "/v2/sdk/session/invitation/renew", operation_id = "renewInvitation", tag = "Hosted page", security(()),
     request_body = TokenBody,
@@ -82,6 +86,11 @@ pub async fn renew(
     State(app): State<Shared>,
     body: JsonObject,
 ) -> Result<(StatusCode, Json<EmptyBody>), Rejection> {
-    applicant_letters::renew(&app, token(&body)?).await?;
+    let token = token(&body)?;
+    if token.chars().count() > MAX_TOKEN {
+        let text = format!("token - must have at most {MAX_TOKEN} characters");
+        return Err(Problem::invalid(text).into());
+    }
+    applicant_letters::renew(&app, token).await?;
     Ok((StatusCode::ACCEPTED, Json(EmptyBody {})))
 }

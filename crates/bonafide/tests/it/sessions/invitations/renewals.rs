@@ -55,6 +55,11 @@ on_both!(an_expired_invitation_is_renewed_at_its_address_only, |backend| {
         html.contains(r#""canRenew":true"#) && html.contains("request a new one here"),
         "{html}"
     );
+    let long = Invited {
+        token: "x".repeat(52),
+        ..invited.by_letter("?invitation=x\n")
+    };
+    assert_eq!(long.call(RENEW).await.0, 400);
     // The answer tells nothing, and presses at the same time renew once.
     let letter = post.letter();
     for link in [&unknown, &nameless] {
