@@ -111,8 +111,7 @@ impl Mailer {
             return MailOutcome::Accepted;
         };
         let status = error.status().map(|code| code.to_string());
-        // A client error is an address that this server cannot be given.
-        let is_refused = error.is_client() || is_of_address(status.as_deref(), &error.to_string());
+        let is_refused = is_of_address(status.as_deref(), &error.to_string());
         tracing::warn!(
             status,
             timeout = error.is_timeout(),
@@ -139,9 +138,13 @@ fn message(letter: Letter, header: MessageBuilder) -> Option<Message> {
         .ok()
 }
 
-/// Whether a permanent refusal is about the recipient's address (RFC 5321 §4.2.3; enhanced code 5.1.x of RFC 3463 §3.2).
-/// Others, such as a blocked sender, can be fixed by the operator.
+/// Whether a refusal is permanent and about the recipient's address (RFC 5321 §4.2.3; enhanced code 5.1.x of RFC 3463
+/// §3.2), or the server takes no address like it (RFC 6531). Others, such as a blocked sender or wrong credentials, can be
+/// fixed by the operator.
 fn is_of_address(status: Option<&str>, text: &str) -> bool {
+    if text.contains("does not support SMTPUTF8") {
+        return true;
+    }
     let is_enhanced = |word: &&str| word.starts_with("5.") && word.matches('.').count() == 2;
     match text.split_whitespace().find(is_enhanced) {
         // 5.1.7 and 5.1.8 are about the sender.
@@ -169,6 +172,21 @@ mod tests {
             (Some("552"), "permanent error (552): mailbox full", false),
             (Some("451"), "transient error (451): later", false),
             (None, "network error", false),
+            (
+                None,
+                "internal client error: Envelope contains non-ascii chars but server does not support SMTPUTF8",
+                true,
+            ),
+            (
+                None,
+                "internal client error: No compatible authentication mechanism was found",
+                false,
+            ),
+            (
+                None,
+                "internal client error: STARTTLS is not supported on this server",
+                false,
+            ),
         ] {
             assert_eq!(is_of_address(status, text), expected, "{text}");
         }
