@@ -254,7 +254,7 @@ pub struct ServeConfig {
     /// The sender of emails, such as `Bonafide <verify@example.com>`.
     #[arg(long, env = "BONAFIDE_MAIL_FROM")]
     pub mail_from: Option<String>,
-    /// The most emails to applicants that an account may send in 24 hours; further ones wait. 0: merchants cannot have
+    /// About how many emails to applicants an account may send in 24 hours; further ones wait. 0: merchants cannot have
     /// emails sent.
     #[arg(long, env = "BONAFIDE_MAIL_PER_DAY", default_value_t = 1_000)]
     pub mail_per_day: u32,

@@ -9,22 +9,20 @@ use qrcode::{EcLevel, QrCode, render::svg};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use service::api_log::MASK;
+use service::letter_texts::LANGUAGES;
 use service::permissions::Action;
 use service::problem::{Family, Kind, Problem};
 use service::{App, Shared, applicant_invitations, flows, groups, sessions};
 use store::groups::Group;
 use store::sessions::{Session, SessionStatus};
 use verification::dates;
+use verification::invitation::LANGUAGE;
 
 use super::page::{Page, html};
 use super::routes::Routes;
 use super::session::Member;
 use super::show_once;
 
-/// The languages of letters, in the order of the list.
-const LANGUAGES: [&str; 6] = ["ar", "en", "fr", "de", "pt", "es"];
-/// The language of letters that is chosen at first.
-const LANGUAGE: &str = "en";
 /// The number of sessions shown.
 const SHOWN: i64 = 50;
 
@@ -263,6 +261,8 @@ async fn page(
         })
         .collect();
     let is_refused = !faults.is_empty();
+    let mut languages = LANGUAGES;
+    languages.sort_by_key(|language| page.word("links.language", language));
     let shown = html(LinksPage {
         page,
         groups,
@@ -270,7 +270,7 @@ async fn page(
         asked,
         faults,
         sends_letters: applicant_invitations::sends_letters(app),
-        languages: LANGUAGES,
+        languages,
     })?;
     Ok(match is_refused {
         true => (axum::http::StatusCode::BAD_REQUEST, shown).into_response(),

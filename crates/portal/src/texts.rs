@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hosted_page::locale::fill;
+use service::placeholders::fill;
 
 use super::assets;
 use super::file_cache::FileCache;

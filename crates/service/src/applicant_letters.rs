@@ -42,8 +42,8 @@ const WAITS: [Duration; 6] = [
     Duration::from_hours(8),
     Duration::from_hours(24),
 ];
-/// How long letters wait that cannot be sent now: their account has reached its limit or is suspended, an attempt is in
-/// review, or a record cannot be read (ms).
+/// How long letters wait that cannot be sent now: their account has reached its limit or is suspended, the Flow is not in
+/// the Group, an attempt is in review, or a record cannot be read (ms).
 const LATER_MS: i64 = 15 * 60 * 1_000;
 /// The period of the limit (ms).
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;

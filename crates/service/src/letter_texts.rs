@@ -8,8 +8,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use store::applicant_letters::LetterKind;
 
+use crate::placeholders::fill;
+
 /// The languages, by their codes.
-pub(crate) const LANGUAGES: [&str; 6] = ["ar", "de", "en", "es", "fr", "pt"];
+pub const LANGUAGES: [&str; 6] = ["ar", "de", "en", "es", "fr", "pt"];
 
 const FILES: [(&str, &str); 6] = [
     ("ar", include_str!("../letters/ar.json")),
@@ -49,9 +51,9 @@ pub(crate) fn letter(kind: LetterKind, language: &str, filling: &Filling<'_>) ->
     };
     let until = date(text("date"), text("months"), filling.until);
     let values = [
-        ("{merchant}", filling.merchant),
-        ("{link}", filling.link),
-        ("{until}", &until),
+        ("merchant", filling.merchant),
+        ("link", filling.link),
+        ("until", &until),
     ];
     let part = |part: &str| fill(text(&format!("{}.{part}", kind.as_str())), &values);
     (part("subject"), part("text"))
@@ -66,10 +68,10 @@ fn date(pattern: &str, months: &str, at: i64) -> String {
         .ok()
         .and_then(|index| months.split(',').nth(index));
     let values = [
-        ("{day}", &*at.day().to_string()),
-        ("{month}", month.unwrap_or_default()),
-        ("{year}", &*at.year().to_string()),
-        ("{time}", &*at.strftime("%H:%M").to_string()),
+        ("day", &*at.day().to_string()),
+        ("month", month.unwrap_or_default()),
+        ("year", &*at.year().to_string()),
+        ("time", &*at.strftime("%H:%M").to_string()),
     ];
     fill(pattern, &values)
 }
@@ -81,20 +83,6 @@ pub(crate) fn plain_name(name: &str) -> String {
         |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let kept = |c: &char| !c.is_control() && !is_mark(*c);
     name.chars().filter(kept).collect::<String>().replace("://", " ")
-}
-
-/// Fills the placeholders in one pass, so that a value is never read as a placeholder.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let (mut filled, mut rest) = (String::new(), template);
-    while let Some(start) = rest.find('{') {
-        filled.push_str(&rest[..start]);
-        rest = &rest[start..];
-        let found = values.iter().find(|(name, _)| rest.starts_with(name));
-        let (name, value) = found.copied().unwrap_or(("{", "{"));
-        filled.push_str(value);
-        rest = &rest[name.len()..];
-    }
-    filled + rest
 }
 
 #[cfg(test)]

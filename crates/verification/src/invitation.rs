@@ -20,7 +20,7 @@ pub const MOST_LETTERS: i64 = 10;
 /// The shortest time between two letters about one invitation that are not scheduled (ms).
 pub const LETTER_PAUSE_MS: i64 = 10 * 60 * 1_000;
 /// The language of letters, unless the merchant names another.
-const LANGUAGE: &str = "en";
+pub const LANGUAGE: &str = "en";
 
 /// A request for an invitation.
 #[derive(Clone, PartialEq, Eq)]
