@@ -4,32 +4,52 @@
 (() => {
   "use strict";
   const PATIENCE_MS = 1500;
+  const LOADING_MS = 1000;
   let isOpen = false;
 
-  /** @param {Bonafide.Options} options */
+  // An error in a merchant's callback must not stop this script.
+  /** @param {Function | undefined} callback @param {object} [value] */
+  function call(callback, value) {
+    try {
+      callback?.(value);
+    } catch (error) {
+      reportError(error);
+    }
+  }
+
+  /** @param {Bonafide.Options} options @returns {Bonafide.Handle} */
   function open(options) {
     const { url, mode = "modal", returnUrl, title = "Identity verification", closeLabel = "Close" } = options;
     if (!/^https?:/.test(url) || !URL.canParse(url)) {
       throw new TypeError("Bonafide.open: url must be the url of a link or an invitation");
     }
     const page = new URL(url);
-    page.searchParams.set("origin", location.origin);
     if (mode === "redirect") {
       page.searchParams.set("returnUrl", new URL(returnUrl ?? "", location.href).href);
       location.assign(page.href);
-      return { close() {} };
+      return { close() {}, result: new Promise(() => {}) };
     }
     if (mode !== "modal") throw new TypeError('Bonafide.open: mode must be "modal" or "redirect"');
-    if (isOpen) throw new Error("Bonafide.open: it is open already");
+    if (isOpen) throw new Error("Bonafide.open: a window is already open");
+    if (!document.body) throw new Error("Bonafide.open: the page has no body yet");
     isOpen = true;
+    page.searchParams.set("origin", location.origin);
 
     const before = document.activeElement;
     const root = document.documentElement;
-    const overflow = root.style.overflow;
-    let ready = false;
-    let told = false;
-    /** @type {number | undefined} */
-    let patience;
+    const { overflow } = root.style;
+    let { onReady, onStep } = options;
+    // The number of `load` events without their `ready`, which may come before or after.
+    let unready = 0;
+    let isReady = false;
+    let isTold = false;
+    let patience = 0;
+    let loading = 0;
+    /** @type {(result: any) => void} */
+    let settle;
+    const result = new Promise((resolve) => (settle = resolve));
+    // Without a handler of the merchant, a rejection is not an error of the page.
+    result.catch(() => {});
 
     const dialog = document.createElement("dialog");
     dialog.ariaLabel = title;
@@ -51,16 +71,28 @@
 
     /** @param {Bonafide.Outcome} outcome @param {Bonafide.Detail} detail */
     function tell(outcome, detail) {
-      if (told) return;
-      told = true;
-      const { onDone, onFailed, onCancelled } = options;
-      ({ done: onDone, failed: onFailed, cancelled: onCancelled })[outcome]?.(detail);
+      if (isTold) return;
+      isTold = true;
+      settle({ outcome, ...detail });
+      call({ done: options.onDone, failed: options.onFailed, cancelled: options.onCancelled }[outcome], detail);
+    }
+
+    /** @param {Bonafide.ErrorCode} code @param {string} message */
+    function fail(code, message) {
+      if (isTold) return;
+      isTold = true;
+      onReady = onStep = undefined;
+      const error = Object.assign(new Error(message), { name: "BonafideError", code });
+      console.error(`Bonafide: ${message} (${code})`);
+      settle(Promise.reject(error));
+      call(options.onError, error);
     }
 
     function close() {
       if (!dialog.isConnected) return;
       isOpen = false;
       clearTimeout(patience);
+      clearTimeout(loading);
       removeEventListener("message", heard);
       dialog.remove();
       root.style.overflow = overflow;
@@ -70,21 +102,39 @@
 
     // The hosted page shows a confirmation in the applicant's language. Without a response it is closed.
     function ask() {
-      if (!ready) return close();
+      if (!isReady) return close();
       frame.contentWindow?.postMessage({ bonafide: "ask" }, page.origin);
       clearTimeout(patience);
       patience = setTimeout(close, PATIENCE_MS);
     }
 
+    // Without `ready`, the frame shows an error of the browser: at first, or after a reload.
+    function check() {
+      if (unready > 0) {
+        isReady = false;
+        dialog.append(button);
+        fail("not_loaded", `Check that ${page.origin} is reachable, that the url shows the page in a window of its own, and your Content-Security-Policy's frame-src`);
+      }
+      unready = 0;
+    }
+
     /** @param {MessageEvent} event */
     function heard({ data, origin, source }) {
       if (origin !== page.origin || source !== frame.contentWindow) return;
-      const said = data?.bonafide;
-      if (said === "ready") ready = true;
-      if (said === "asking") clearTimeout(patience);
-      if (["done", "failed", "cancelled"].includes(said)) {
-        tell(said, { sessionId: data.sessionId ?? null, status: data.status ?? null });
+      const { bonafide: said, close: hasButton, sessionId, status, step, n, total, code, message } = data ?? {};
+      if (said === "ready") {
+        unready--;
+        isReady = true;
+        // The page's own close button is in the same place. Pages of older servers have none.
+        if (hasButton) button.remove();
+        frame.focus();
+        call(onReady);
+        onReady = undefined;
       }
+      if (said === "step") call(onStep, { step, n, total });
+      if (said === "error") fail(code, message);
+      if (said === "asking") clearTimeout(patience);
+      if (["done", "failed", "cancelled"].includes(said)) tell(said, { sessionId, status });
       if (said === "cancelled" || said === "close") close();
     }
 
@@ -95,12 +145,17 @@
       ask();
     };
     dialog.onclose = close;
+    frame.onload = () => {
+      unready++;
+      clearTimeout(loading);
+      loading = setTimeout(check, LOADING_MS);
+    };
     frame.src = page.href;
     document.body.append(dialog);
     root.style.overflow = "hidden";
     dialog.showModal();
     frame.focus();
-    return { close };
+    return { close, result };
   }
 
   Object.assign(window, { Bonafide: Object.freeze({ open }) });

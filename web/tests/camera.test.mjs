@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { desktop, look, newVisitor, startBrowser } from "./browser.mjs";
 import { mockChallenge, step } from "./challenge-server.mjs";
 import { CAMERA_FLAGS, makeFilm } from "./fake-camera.mjs";
+import { startMerchantPage } from "./merchant-page.mjs";
 import { person, t } from "./person.mjs";
 import { documentsFlow, specimen, startServer } from "./server.mjs";
 
@@ -176,14 +177,108 @@ for (const { name, language, locale, schemes, suffix } of /** @type {const} */ (
   });
 }
 
-test("a denied camera: help for this browser, then the file", async () => {
+const IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)";
+const ANDROID = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)";
+
+for (const { browser, app, userAgent, ...options } of [
+  { browser: "ios", userAgent: `${IPHONE} Version/18.6 Mobile/15E148 Safari/604.1` },
+  { browser: "iosapp", app: "Chrome", userAgent: `${IPHONE} CriOS/141.0.7390.41 Mobile/15E148 Safari/604.1` },
+  { browser: "android", userAgent: `${ANDROID} Chrome/141.0.0.0 Mobile Safari/537.36` },
+  { browser: "samsung", userAgent: `${ANDROID} SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36` },
+  { browser: "androidfirefox", userAgent: "Mozilla/5.0 (Android 15; Mobile; rv:143.0) Gecko/143.0 Firefox/143.0" },
+  { browser: "chrome", userAgent: undefined },
+  { browser: "firefox", userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0" },
+  { browser: "safari", userAgent: "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Safari/605.1.15", hasTouch: false },
+]) {
+  test(`a denied camera begins with the steps of this browser: ${browser}`, async () => {
+    const watched = await newVisitor(refusing, { ...options, ...(userAgent ? { userAgent } : {}) });
+    const { page } = watched;
+    // Only Chromium's browsers have User-Agent Client Hints.
+    if (userAgent && !userAgent.includes("Chrome/")) await page.addInitScript(() => Object.defineProperty(navigator, "userAgentData", { value: undefined }));
+    await watched.open(await server.link(await server.flow(live)));
+    const me = person(page, await specimen("pass-passport"));
+    await me.to("front-trouble");
+    assert.equal(await me.heading(), t("trouble.permission_denied.title"));
+    const list = page.locator("main h1 + .help ol");
+    const steps = await list.locator("li").allInnerTexts();
+    assert.ok(steps.length >= 2);
+    assert.deepEqual(steps, steps.map((_, i) => t(`trouble.help.${browser}.${i + 1}`, app ? { app } : {})));
+    assert.equal(await page.locator("main .actions button").first().innerText(), t("page.retry"));
+    // The buttons are below the steps, also on a small phone.
+    await page.setViewportSize({ width: 320, height: 568 });
+    const [end, start] = await Promise.all([list, page.locator("main .actions")].map((part) => part.boundingBox()));
+    assert.ok(end && start && end.y + end.height <= start.y);
+    await watched.close(server);
+  });
+}
+
+test("a denied camera: a file instead", async () => {
   const { watched, page, me } = await arrive(refusing, live);
   await me.to("front-trouble");
-  assert.equal(await me.heading(), t("trouble.permission_denied.title"));
-  assert.ok((await page.locator("main").innerText()).includes(t("trouble.help.chrome")));
+  assert.deepEqual(await look(page, "camera-denied"), []);
   await page.locator("main input[type=file]").first().setInputFiles((await specimen("pass-passport")).file("passportFront"));
   await page.locator("main .shot").waitFor();
   await watched.close(server);
+});
+
+test("the page opens the camera by itself when it is allowed, and only while it is shown", async () => {
+  const { watched, page, me } = await arrive(refusing, live);
+  await me.to("front-trouble");
+  await page.evaluate(async () => {
+    Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+    const status = await navigator.permissions.query({ name: /** @type {PermissionName} */ ("camera") });
+    Object.assign(window, { status, changed: new Promise((resolve) => status.addEventListener("change", resolve, { once: true })) });
+  });
+  await watched.context.grantPermissions(["camera"], { origin: new URL(server.baseUrl).origin });
+  await page.evaluate(() => Reflect.get(window, "changed").then(() => {}));
+  assert.equal(await me.screen(), "front-trouble");
+  await page.evaluate(() => {
+    Reflect.deleteProperty(document, "visibilityState");
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  await me.at("front-camera");
+  await page.locator(".capture[data-state=live]").waitFor();
+  await watched.close(server);
+});
+
+test("the live check begins with the same steps, and without a file", async () => {
+  const watched = await newVisitor(refusing);
+  const { page } = watched;
+  await watched.open(await server.link(await server.flow(documentsFlow({ selfie: false, liveness: true }))));
+  const me = person(page, await specimen("pass-passport"), { byFile: true });
+  await me.to("selfie-trouble");
+  await page.locator("main h1 + .help ol").waitFor();
+  assert.equal(await page.locator("main .actions .primary").innerText(), t("page.retry"));
+  assert.equal(await page.locator("main input[type=file]").count(), 0);
+  await watched.context.grantPermissions(["camera"], { origin: new URL(server.baseUrl).origin });
+  await me.at("selfie-camera", "selfie-stopped");
+  await watched.context.close();
+});
+
+test("a website that does not permit the camera: its developer learns the fix, its visitor another way", async () => {
+  const shop = await startMerchantPage(server.baseUrl);
+  await server.cli("merchant", "set", server.merchantId, `allowedOrigins=${JSON.stringify([shop.origin])}`);
+  for (const flow of [live, documentsFlow({ selfie: false, liveness: true })]) {
+    const watched = await newVisitor(seeing, { hosts: [shop.host, new URL(server.baseUrl).host] });
+    const { page } = watched;
+    const link = await server.link(await server.flow(flow));
+    await page.goto(`${shop.origin}/shop`);
+    const reported = page.waitForEvent("console", (message) => message.type() === "error" && message.text().includes('allow="camera"'));
+    const handle = await page.evaluateHandle(
+      (src) => document.body.appendChild(Object.assign(document.createElement("iframe"), { src, style: "width:360px;height:700px" })),
+      `${link}&origin=${encodeURIComponent(shop.origin)}`,
+    );
+    const frame = await handle.contentFrame();
+    assert.ok(frame);
+    const me = person(frame, await specimen("pass-passport"), { byFile: true });
+    await me.to(flow === live ? "front" : "selfie");
+    assert.equal(await me.heading(), t("trouble.embedded.title"));
+    assert.ok((await reported).text().includes(`camera=(self "${new URL(server.baseUrl).origin}")`));
+    assert.equal(await frame.locator("main .help").count(), 0);
+    assert.equal(await frame.locator("main .actions button").first().innerText(), t(flow === live ? "picture.useapp" : "trouble.otherbrowser"));
+    await watched.context.close();
+  }
+  shop.stop();
 });
 
 test("no camera on a desktop: another device or a file", async () => {

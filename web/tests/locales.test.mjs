@@ -2,13 +2,23 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { parts } from "../verify/message.js";
 
 const web = new URL("../", import.meta.url);
 const names = readdirSync(new URL("locales/", web)).filter((name) => name.endsWith(".json"));
 /** @type {Record<string, Record<string, string>>} */
 const locales = Object.fromEntries(names.map((name) => [name.slice(0, -5), JSON.parse(readFileSync(new URL(`locales/${name}`, web), "utf8"))]));
 const english = locales["en"] ?? {};
-const placeholders = (/** @type {string | undefined} */ text) => [...new Set((text ?? "").match(/\{\w+\}/g) ?? [])].sort();
+/** The rows of the server's table of languages: code, English name, own name, direction, … */
+const table = readFileSync(new URL("../crates/reference/data/languages.tsv", web), "utf8")
+  .split("\n")
+  .filter((line) => line && !line.startsWith("#"))
+  .map((line) => line.split("\t"));
+/** The scripts of the languages that are not written in Latin letters. @type {Record<string, RegExp>} */
+const SCRIPTS = {
+  ar: /\p{Script=Arabic}/u, bg: /\p{Script=Cyrillic}/u, bn: /\p{Script=Bengali}/u, el: /\p{Script=Greek}/u, fa: /\p{Script=Arabic}/u, hi: /\p{Script=Devanagari}/u,
+  ja: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u, ko: /\p{Script=Hangul}/u, uk: /\p{Script=Cyrillic}/u, "zh-Hans": /\p{Script=Han}/u, "zh-Hant": /\p{Script=Han}/u,
+};
 
 /** @param {URL} folder @returns {string[]} */
 function sources(folder) {
@@ -19,17 +29,29 @@ function sources(folder) {
   });
 }
 
-test("there are the six languages", () => {
-  assert.deepEqual(names.map((name) => name.slice(0, -5)).sort(), ["ar", "de", "en", "es", "fr", "pt"]);
+test("there is a file for every language of the table, and no other", () => {
+  assert.deepEqual(names.map((name) => name.slice(0, -5)).sort(), table.map(([code]) => code).sort());
 });
 
 for (const [language, texts] of Object.entries(locales)) {
-  test(`${language}: the same keys, none empty, the same placeholders`, () => {
-    assert.deepEqual(Object.keys(texts).sort(), Object.keys(english).sort());
+  test(`${language}: the same keys in the same order, none empty, the same placeholders, its own plural forms`, () => {
+    assert.deepEqual(Object.keys(texts), Object.keys(english));
+    const rules = new Intl.PluralRules(language);
+    const categories = [...new Set(Array.from({ length: 1000 }, (_, n) => rules.select(n)).concat("other"))].sort();
     for (const [key, text] of Object.entries(texts)) {
+      const [own, original] = [parts(text), parts(english[key] ?? "")];
       assert.ok(text.trim(), `${language}: ${key} is empty`);
-      assert.deepEqual(placeholders(text), placeholders(english[key]), `${language}: ${key}`);
+      assert.deepEqual(own.names, original.names, `${language}: ${key}`);
+      assert.equal(own.plurals.length, original.plurals.length, `${language}: ${key}`);
+      for (const forms of own.plurals) assert.deepEqual(forms.sort(), categories, `${language}: ${key}`);
+      assert.ok(!/[{}]/.test(own.rest), `${language}: ${key} has a brace that is no placeholder: ${text}`);
     }
+  });
+  test(`${language}: its own script`, () => {
+    const script = SCRIPTS[language] ?? /\p{Script=Latin}/u;
+    // Some texts are a name or a format in every language.
+    const foreign = Object.entries(texts).filter(([key, text]) => !key.startsWith("picture.formats") && !script.test(parts(text).rest) && !parts(text).plurals.length && /[\p{L}]/u.test(parts(text).rest));
+    assert.deepEqual(foreign, []);
   });
   test(`${language}: a key is written once`, () => {
     const raw = readFileSync(new URL(`locales/${language}.json`, web), "utf8");

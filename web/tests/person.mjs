@@ -1,6 +1,7 @@
 // A simulated applicant on the hosted page, who completes one screen after the other up to the one under test.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { fill } from "../verify/message.js";
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {{fields: Record<string, string>, files: Record<string, string>, file: (field: string) => string}} Specimen */
@@ -13,7 +14,7 @@ export function t(key, params = {}, language = "en") {
   locales[language] ??= JSON.parse(readFileSync(new URL(`../locales/${language}.json`, import.meta.url), "utf8"));
   const text = locales[language]?.[key];
   if (text === undefined) throw new Error(`no text ${key} in ${language}`);
-  return text.replace(/\{(\w+)\}/g, (all, name) => String(params[name] ?? all));
+  return fill(text, params, { language, number: String });
 }
 
 /** The stem of a document type's file fields. @type {Record<string, string>} */

@@ -2,7 +2,7 @@
 // the next screen.
 import * as api from "./api.js";
 import { boot, tokens } from "./boot.js";
-import { announce, dismiss, h, notice } from "./dom.js";
+import { announce, dismiss, dismissAfter, h, notice } from "./dom.js";
 import { notify } from "./embed.js";
 import { connectEvents, disconnectEvents, track } from "./events.js";
 import * as flow from "./flow.js";
@@ -12,6 +12,8 @@ import * as store from "./store.js";
 import * as tabs from "./tabs.js";
 
 const WARNING_MS = 2 * 60_000;
+/** For how long the warning is in view. */
+const WARNING_SHOWN_MS = 12_000;
 const SAVE_MS = 250;
 
 /** @type {store.Access | null} */
@@ -32,16 +34,24 @@ export function facts() {
 export const currentWork = () => work;
 export const sessionAccess = () => access;
 export const hasSession = () => known !== null;
+/** Whether the session can still lead to an outcome here. */
+export const isRunning = () => known !== null && !isOver;
 /** @param {boolean} value */
 export const setSending = (value) => void (isSending = value);
 
 /** The merchant's branding, if known: before, during and after the session. @returns {import("./boot.js").Merchant | null} */
 export function brand() {
   const { preview } = boot;
-  const { ended, invitation } = store.tab();
-  return known?.current.merchant ?? (preview ? { ...preview, name: preview.merchantName } : (boot.merchant ?? ended?.merchant ?? invitation?.merchant ?? null));
+  const { ended, invitation, merchant: kept } = store.tab();
+  return known?.current.merchant ?? (preview ? { ...preview, name: preview.merchantName } : (boot.merchant ?? ended?.merchant ?? invitation?.merchant ?? kept ?? null));
 }
 export const merchant = () => brand()?.name ?? t("page.merchant");
+
+/** Whether this is the second device, on which the code of another screen was opened. The person returns to that screen. */
+export function isHandedOff() {
+  const { handoff, access: kept, ended, claimed } = store.tab();
+  return Boolean(tokens.handoff || handoff || claimed || known?.claimed || kept?.claimed || ended?.claimed);
+}
 
 /** Whether this is a desktop (a mouse and a large screen), whose user probably also has a phone. */
 const isDesktop = () => matchMedia("(hover: hover) and (pointer: fine)").matches && screen.width >= 900;
@@ -85,7 +95,7 @@ export async function resume(given) {
   work = { ...flow.newWork(), ...(await store.loadSession(given.sessionId)) };
   work.consented = current.consent?.accepted === true;
   given.deadline = deadlineOf(current) || given.deadline;
-  store.setTab({ ...store.tab(), access: given });
+  store.setTab({ ...store.tab(), access: given, merchant: current.merchant });
   isOver = false;
   drawTop();
   watchTime(given.deadline);
@@ -168,6 +178,8 @@ export async function clear(ended) {
   stopTime();
   tabs.release();
   const { link, invitation } = store.tab();
+  // They are still needed for the way back after a reload.
+  const back = { merchant: brand(), claimed: isHandedOff() };
   if (access) await store.deleteSession(access.sessionId);
   for (const used of [link, invitation?.token, tokens.link]) {
     // Another tab may have opened a newer session with the same invitation.
@@ -175,7 +187,7 @@ export async function clear(ended) {
     if (used && (!kept || kept.sessionId === access?.sessionId)) await store.forgetLink(used);
   }
   const kept = invitation && ended?.status === "expired" ? { invitation } : {};
-  store.setTab(ended ? { ...kept, ended: { ...ended, merchant: brand(), sessionId: access?.sessionId ?? null } } : {});
+  store.setTab(ended ? { ...kept, ended: { ...ended, ...back, sessionId: access?.sessionId ?? null } } : back);
 }
 
 /** Tells the merchant's page that the time ended without an outcome. */
@@ -246,7 +258,7 @@ function watchTime(deadline) {
     if (!warned) {
       warned = true;
       notice("time", "warn", t("page.warning"));
-      setTimeout(() => dismiss("time"), 12_000);
+      dismissAfter("time", WARNING_SHOWN_MS);
     }
     const seconds = Math.ceil(left / 1000);
     chip ??= document.getElementById("top-end")?.insertBefore(h("span", { class: "chip", id: "time" }), document.getElementById("top-end")?.firstChild ?? null) ?? null;

@@ -1,11 +1,11 @@
 // The data that the server embeds in the page (page.html, #boot).
 
 /**
- * @typedef {{name: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null}} Merchant
- * @typedef {{merchantName: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null, isSandbox: boolean, documentTypes: string[], asksDocument: boolean,
+ * @typedef {{name: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null, websiteUrl?: string | null, signInUrl?: string | null}} Merchant websiteUrl, signInUrl: a server of an earlier version sends neither
+ * @typedef {{merchantName: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null, websiteUrl?: string | null, signInUrl?: string | null, isSandbox: boolean, documentTypes: string[], asksDocument: boolean,
  *   biometricType: string, documentUploadType: string, fields: string[], minutes: number, expiresAt: string | number}} Preview
- * @typedef {{state: string, lang: string, dir: string, languages: string[], strings: Record<string, string>,
- *   canRenew?: boolean, preview: Preview | null, merchant: Merchant | null, rehearsal?: {current: any, documents: any} | null, embed: {returnUrl: string | null, origin: string | null}, m?: string | null, assets: Record<string, any>}} Boot
+ * @typedef {{state: string, lang: string, offered?: {code: string, name: string, dir: string, or: string[]}[], strings: Record<string, string>,
+ *   canRenew?: boolean, preview: Preview | null, merchant: Merchant | null, rehearsal?: {current: any, documents: any} | null, embed: import("./embed.js").Embed, m?: string | null, assets: Record<string, any>}} Boot
  */
 
 /** @type {Boot} */

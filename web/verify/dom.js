@@ -1,5 +1,7 @@
 // Creates elements without a framework. Texts are always text nodes; nothing here parses HTML.
 
+import { boot } from "./boot.js";
+
 /** @typedef {Node | string | null | undefined | false} Child */
 
 /**
@@ -53,6 +55,15 @@ export const lead = (text) => h("p", { class: "lead" }, text);
 export function button(kind, text, onclick, iconName) {
   return h("button", { class: kind, type: "button", onclick }, iconName ? icon(iconName) : null, text);
 }
+
+/**
+ * A link to another website that looks like a button. Out of a frame, it opens in place of the page around the frame.
+ * @param {"primary" | "secondary"} kind @param {string} text @param {string} address @param {() => void} [onclick]
+ */
+export const wayOut = (kind, text, address, onclick) => h("a", { class: kind, href: address, target: wayOutTarget(), rel: "noopener", ...(onclick ? { onclick } : {}) }, text);
+
+// The preview is a frame of the portal, which must stay.
+const wayOutTarget = () => (boot.rehearsal ? "_blank" : window.parent === window ? null : "_top");
 
 /** The container of a screen's buttons, which is at the bottom on phones. @param {...Child} children */
 export const actions = (...children) => h("div", { class: "actions" }, ...children);
@@ -114,16 +125,42 @@ export function hush() {
   if (region) region.textContent = "";
 }
 
-/** Shows a notice over the page until it is removed. @param {string} id @param {"info" | "warn"} tone @param {string} text */
+/** Shows a notice at the top of the page, or of the full-screen view, until it is removed. @param {string} id @param {"info" | "warn"} tone @param {string} text */
 export function notice(id, tone, text) {
   dismiss(id);
   const box = note(tone, text);
   box.id = `notice-${id}`;
-  document.getElementById("notices")?.append(box);
+  (document.querySelector("main .notices") ?? document.getElementById("notices"))?.append(box);
   announce(text);
+}
+
+/**
+ * Moves the notices into a full-screen view, which covers the page.
+ * @param {HTMLElement} place an element of the class `notices` in the view
+ * @returns {() => void} moves them back
+ */
+export function moveNotices(place) {
+  const home = document.getElementById("notices");
+  place.append(...(home?.children ?? []));
+  return () => home?.append(...place.children);
 }
 
 /** @param {string} id */
 export function dismiss(id) {
   document.getElementById(`notice-${id}`)?.remove();
+}
+
+/** Removes a notice some time after the person could see it: the page may be scrolled down. @param {string} id @param {number} ms */
+export function dismissAfter(id, ms) {
+  const box = document.getElementById(`notice-${id}`);
+  if (!box) return;
+  const seen = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+      seen.disconnect();
+      setTimeout(() => box.remove(), ms);
+    },
+    { threshold: 0.5 },
+  );
+  seen.observe(box);
 }

@@ -2,15 +2,26 @@
 // merchant's side is embed/bonafide.js. Messages are sent to the origin that the server allowed, never to
 // "*", and accepted only from it.
 
-/** @typedef {{returnUrl: string | null, origin: string | null}} Embed */
+/** @typedef {{returnUrl: string | null, origin: string | null, refusedReturn?: string | null}} Embed refusedReturn: the origin of a return URL that the server refused */
 /** @typedef {"done" | "failed" | "cancelled"} Outcome */
 /** @typedef {{sessionId: string | null, status: string | null}} Detail */
+
+/** The codes and messages for developers of the server's words about a visit that cannot lead to an outcome. @type {Record<string, [string, string]>} */
+const ERRORS = {
+  invalid_token: ["link_invalid", "The link is invalid. Pass the url as your server received it; its Flow and its merchant must still exist"],
+  token_used: ["link_used", "The link was used before. Request a new link for each visit"],
+  token_expired: ["link_expired", "The link or the invitation has expired. Request a link just before you open it"],
+  invitation_finished: ["invitation_finished", "The invitation already led to an outcome. Query the result from your server"],
+  invitation_revoked: ["invitation_revoked", "The invitation was revoked. Create a new one"],
+  unavailable: ["unavailable", "The server failed or could not be reached. Try again later"],
+};
 
 const KEY = "bonafide.embed";
 /** @type {Embed} */
 let embed = { returnUrl: null, origin: null };
 /** @type {{outcome: Outcome, detail: Detail}} */
 let last = { outcome: "cancelled", detail: { sessionId: null, status: null } };
+let hasFailed = false;
 
 /** Whether this page is inside a merchant's page. */
 export const isEmbedded = () => window.parent !== window && embed.origin !== null;
@@ -26,6 +37,11 @@ export const canLeave = () => isEmbedded() || embed.returnUrl !== null;
 export function connect(boot, askToLeave) {
   embed = boot.state === "no_token" ? recall() : boot.embed;
   keep(embed);
+  const refused = boot.embed.refusedReturn;
+  if (refused) {
+    const fix = "Add it in the portal under Company > Branding, or with `bonafide merchant set`, as allowedOrigins";
+    console.error(`Bonafide: returnUrl was ignored. ${refused === "null" ? "It is not a complete https:// URL" : `${refused} is not among the account's allowed origins. ${fix}`}`);
+  }
   if (!isEmbedded()) return;
   addEventListener("message", ({ data, origin, source }) => {
     if (origin !== embed.origin || source !== window.parent || data?.bonafide !== "ask") return;
@@ -38,7 +54,8 @@ export function connect(boot, askToLeave) {
     event.preventDefault();
     askToLeave();
   });
-  post({ bonafide: "ready" });
+  // `close`: the page has a close button of its own.
+  post({ bonafide: "ready", close: true });
 }
 
 /**
@@ -49,6 +66,19 @@ export function connect(boot, askToLeave) {
 export function notify(outcome, detail) {
   last = { outcome, detail };
   if (isEmbedded()) post({ bonafide: outcome, sessionId: detail.sessionId, status: detail.status });
+}
+
+/** Reports a new screen to the merchant's page. @param {string} step @param {{n: number, total: number} | null} position in the progress bar */
+export function notifyStep(step, position) {
+  if (isEmbedded()) post({ bonafide: "step", step, n: position?.n ?? null, total: position?.total ?? null });
+}
+
+/** Reports, once, that this visit cannot lead to an outcome. @param {string} word the server's; others are not reported */
+export function notifyError(word) {
+  const error = ERRORS[word];
+  if (!error || hasFailed || !isEmbedded()) return;
+  hasFailed = true;
+  post({ bonafide: "error", code: error[0], message: error[1] });
 }
 
 /** Returns to the merchant: closes the modal or opens `returnUrl`. False if there is no target. */

@@ -1,14 +1,17 @@
 // Texts and names in the person's language. Every visible text is a key of web/locales/<language>.json.
 import { boot } from "./boot.js";
+import { fill } from "./message.js";
 
 /** @type {Record<string, string>} */
 let strings = boot.strings ?? {};
 let lang = boot.lang || "en";
 
-/** Each language's own name, so that applicants recognise theirs in any language of the page. */
-export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", pt: "Português", ar: "العربية" };
+/** Every language with its own name, so that applicants recognise theirs in any language of the page. */
+export const languages = boot.offered ?? [{ code: lang, name: lang, dir: document.documentElement.dir, or: [] }];
 
 export const language = () => lang;
+
+const spoken = () => languages.find(({ code }) => code === lang);
 
 /**
  * A text; `{name}` becomes the parameter.
@@ -16,26 +19,24 @@ export const language = () => lang;
  * @param {Record<string, string | number>} [params]
  */
 export function t(key, params = {}) {
-  const text = strings[key] ?? key;
-  // Unicode isolates prevent a name in another script from reordering the Arabic text around it.
-  const [before, after] = lang === "ar" ? ["\u2068", "\u2069"] : ["", ""];
-  return text.replace(/\{(\w+)\}/g, (whole, name) => {
-    const value = params[name];
-    return value === undefined ? whole : typeof value === "number" ? number(value) : before + value + after;
-  });
+  return fill(strings[key] ?? key, params, { language: lang, number, isolate: document.documentElement.dir === "rtl" });
 }
 
 /** Whether the text exists. @param {string} key */
 export const has = (key) => key in strings;
 
-/** Whole numbers as the language writes them (Arabic with Western digits, as links and documents do). @param {number} value */
+/** Whole numbers as the language writes them, with Western digits, as links and documents have them. @param {number} value */
 export const number = (value) => new Intl.NumberFormat(locale()).format(value);
 
 /** @param {number} fraction 0–1 */
 export const percent = (fraction) => new Intl.NumberFormat(locale(), { style: "percent" }).format(fraction);
 
-/** @param {string[]} items */
-export const either = (items) => new Intl.ListFormat(lang, { type: "disjunction" }).format(items);
+/** Joins alternatives, as the server does on the first screen. @param {string[]} items */
+export function either(items) {
+  const [pair = ", ", comma = ", ", last = ", "] = spoken()?.or ?? [];
+  const end = items.at(-1) ?? "";
+  return items.length > 2 ? items.slice(0, -1).join(comma) + last + end : items.join(pair);
+}
 
 /** A time of day. @param {number} ms */
 export const clock = (ms) => new Intl.DateTimeFormat(locale(), { hour: "numeric", minute: "2-digit" }).format(ms);
@@ -48,7 +49,8 @@ export const size = (bytes) =>
   new Intl.NumberFormat(locale(), { style: "unit", unit: bytes < 1e6 ? "kilobyte" : "megabyte", maximumFractionDigits: bytes < 1e6 ? 0 : 1 })
     .format(bytes / (bytes < 1e6 ? 1e3 : 1e6));
 
-const locale = () => (lang === "ar" ? "ar-u-nu-latn" : lang);
+/** The language with the calendar and the digits of documents. */
+const locale = () => `${lang}-u-ca-gregory-nu-latn`;
 
 /** @type {Map<string, Intl.DisplayNames>} */
 const displayNames = new Map();
@@ -71,6 +73,6 @@ export async function setLanguage(next) {
   strings = await response.json();
   lang = next;
   document.documentElement.lang = next;
-  document.documentElement.dir = next === "ar" ? "rtl" : "ltr";
+  document.documentElement.dir = spoken()?.dir ?? "ltr";
   document.title = t("page.title");
 }

@@ -1,9 +1,9 @@
 // Entry point of the hosted page. The URL and the stored state determine the first screen.
 import * as app from "./app.js";
 import { boot, cleanAddress, tokens } from "./boot.js";
-import { ask, h, icon } from "./dom.js";
-import { connect, leave, notify } from "./embed.js";
-import { language, LANGUAGES, setLanguage, t } from "./i18n.js";
+import { ask, button, h, icon } from "./dom.js";
+import { connect, isEmbedded, leave, notify, notifyError, notifyStep } from "./embed.js";
+import { language, languages, setLanguage, t } from "./i18n.js";
 import * as router from "./router.js";
 import * as store from "./store.js";
 import * as claim from "./screens/claim.js";
@@ -17,6 +17,9 @@ import * as open from "./screens/open.js";
 import * as outcome from "./screens/outcome.js";
 import { renderSide } from "./screens/picture.js";
 import * as upload from "./screens/upload.js";
+
+/** Whether the page shows that it could not load its data. The applicant can still try again. */
+let isUnavailable = false;
 
 cleanAddress(language());
 
@@ -40,10 +43,12 @@ router.start(
   },
   app.guard,
   app.progress,
+  notifyStep,
 );
 
 connect(boot, askToLeave);
 drawLanguages();
+drawClose();
 // The merchant of an earlier visit in this tab is not this one's.
 if (tokens.link || tokens.invitation || tokens.handoff) store.setTab({});
 app.drawTop();
@@ -51,9 +56,11 @@ store.sweep();
 begin();
 
 async function begin() {
+  isUnavailable = false;
   try {
     await first();
   } catch {
+    isUnavailable = true;
     router.show("end", { params: { kind: "failed", retry: begin }, replace: true });
   }
 }
@@ -70,7 +77,7 @@ async function first() {
   }
   if (link) {
     // A new link always begins a new visit in this tab.
-    store.setTab(boot.state === "open" ? { link } : {});
+    store.setTab({ ...(["open", "unavailable"].includes(boot.state) ? { link } : {}), merchant: app.brand() });
     if (boot.state === "open") return router.show("open", { replace: true });
     if (boot.state === "token_used" && (await open.goOn(link))) return;
     return endOf(boot.state);
@@ -85,7 +92,11 @@ async function first() {
     return app.finish("expired");
   }
   if (kept.ended) {
-    return kept.ended.status === "expired"
+    const { status, sessionId } = kept.ended;
+    // An invitation can still succeed.
+    if (status === "expired") void (kept.invitation ?? app.notifyExpired());
+    else notify(status === "failed" ? "failed" : "done", { sessionId, status });
+    return status === "expired"
       ? router.show("end", { params: { kind: "expired" }, replace: true })
       : router.show("outcome", { params: { result: { ...kept.ended, final: true } }, replace: true });
   }
@@ -97,26 +108,31 @@ async function first() {
 
 /** @param {string} state */
 function endOf(state) {
+  isUnavailable = state === "unavailable";
+  if (!isUnavailable) notifyError(state);
   return app.finish(state === "unavailable" ? "failed" : (open.KINDS[state] ?? "notoken"), { canRenew: boot.canRenew });
 }
 
 /** Shows the dialog whether to leave, for the merchant's page or the Escape key. */
 async function askToLeave() {
-  if (["end", "outcome"].includes(router.screen())) {
+  if (router.screen() === "end" || (router.screen() === "outcome" && !app.isRunning())) {
     const { ended, invitation } = store.tab();
+    if (isUnavailable) notifyError("unavailable");
     if (invitation && ended?.status === "expired") app.notifyExpired();
     return void leave();
   }
   const yes = await ask({ title: t("page.leave.title"), body: t("page.leave.body"), yes: t("page.leave.yes"), no: t("page.leave.no") });
   if (!yes) return;
   const sessionId = app.sessionAccess()?.sessionId ?? null;
-  await app.clear();
-  notify("cancelled", { sessionId, status: null });
-  leave();
+  try {
+    await app.clear();
+  } finally {
+    notify("cancelled", { sessionId, status: null });
+    leave();
+  }
 }
 
 function drawLanguages() {
-  const offered = (boot.languages?.length ? boot.languages : Object.keys(LANGUAGES)).filter((code) => code in LANGUAGES);
   const select = h(
     "select",
     {
@@ -130,16 +146,31 @@ function drawLanguages() {
         }
         cleanAddress(language());
         select.setAttribute("aria-label", t("page.language"));
+        document.getElementById("close")?.setAttribute("aria-label", t("page.close"));
         app.drawTop();
         router.redraw();
       },
     },
-    ...offered.map((code) => h("option", { value: code, lang: code, selected: code === language() }, /** @type {Record<string, string>} */ (LANGUAGES)[code] ?? code)),
+    ...languages.map(({ code, name }) => h("option", { value: code, lang: code, selected: code === language() }, name)),
   );
-  const code = h("span", { "aria-hidden": "true" }, language().toUpperCase());
-  select.addEventListener("change", () => (code.textContent = select.value.toUpperCase()));
+  // The part before the script or country, such as ZH.
+  const short = () => select.value.split("-")[0]?.toUpperCase() ?? "";
+  const code = h("span", { "aria-hidden": "true" }, short());
+  select.addEventListener("change", () => (code.textContent = short()));
   // The server reserves a place for it in the page.
   document.getElementById("languages")?.remove();
   document.getElementById("top-end")?.append(h("div", { class: "languages", id: "languages" }, icon("globe"), code, select));
+}
+
+/** Inside a merchant's page, which hides its close button when this page runs. */
+function drawClose() {
+  // The server reserves a place for it in frames.
+  document.getElementById("close")?.remove();
+  if (!isEmbedded()) return;
+  const close = button("plain", "", askToLeave, "close");
+  close.classList.add("close");
+  close.id = "close";
+  close.setAttribute("aria-label", t("page.close"));
+  document.querySelector(".top")?.append(close);
 }
 

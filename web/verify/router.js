@@ -15,20 +15,26 @@ let now = { id: "", part: "", params: null };
 /** @type {(() => void) | undefined} */
 let cleanup;
 let turn = 0;
+/** The last screen that was completely shown. */
+let shown = "";
 /** @type {(id: string, part: string) => {id: string, part: string} | null} */
 let guard = () => null;
 /** @type {() => {n: number, total: number} | null} */
 let progress = () => null;
+/** @type {(id: string, progress: {n: number, total: number} | null) => void} */
+let onScreen = () => {};
 
 /**
  * @param {Record<string, Render>} map
  * @param {typeof guard} onBack the target of Back; null: stay
  * @param {typeof progress} onProgress
+ * @param {typeof onScreen} onNewScreen called when another screen is shown, but not for its parts
  */
-export function start(map, onBack, onProgress) {
+export function start(map, onBack, onProgress, onNewScreen) {
   screens = map;
   guard = onBack;
   progress = onProgress;
+  onScreen = onNewScreen;
   addEventListener("popstate", ({ state }) => {
     const wanted = guard(state?.screen ?? "", state?.part ?? "");
     if (wanted) render(wanted.id, wanted.part, null);
@@ -83,6 +89,8 @@ async function render(id, part, params, refocus = false) {
     scrollTo(0, 0);
     title?.focus({ preventScroll: true });
   }
+  if (shown !== id) onScreen(id, progress());
+  shown = id;
   screen.shown?.();
 }
 

@@ -11,7 +11,7 @@ const MAX_AGE_MS = 30 * 60_000;
 
 /** @typedef {{token: string, sessionId: string, deadline: number, claimed: boolean, number: string | null}} Access */
 /** @typedef {{token: string, merchant: import("./boot.js").Merchant | null}} Invitation the merchant is shown after a reload */
-/** @typedef {{link?: string, invitation?: Invitation, handoff?: string, access?: Access, ended?: {status: string, codes: number[], isUnexpected?: boolean, merchant: import("./boot.js").Merchant | null, sessionId: string | null}}} Tab */
+/** @typedef {{link?: string, merchant?: import("./boot.js").Merchant | null, invitation?: Invitation, handoff?: string, claimed?: boolean, access?: Access, ended?: {status: string, codes: number[], isUnexpected?: boolean, merchant: import("./boot.js").Merchant | null, sessionId: string | null, claimed?: boolean}}} Tab */
 
 /** @returns {Tab} */
 export function tab() {

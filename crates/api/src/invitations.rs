@@ -130,7 +130,8 @@ pub struct InvitationRequestBody {
     /// addresses of members of your portal account.
     #[schema(format = "email", example = "ada@example.org")]
     email: Option<String>,
-    /// The language of these emails: `ar`, `de`, `en`, `es`, `fr` or `pt`; `en` if absent.
+    /// The language of these emails: a code of the hosted page's languages, such as `de`, `pt-PT` or `zh-Hans`; `en` if
+    /// absent.
     #[schema(example = "de")]
     language: Option<String>,
 }

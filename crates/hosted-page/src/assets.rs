@@ -48,13 +48,24 @@ pub fn file(path: &str) -> Option<EmbeddedFile> {
     }
 }
 
-/// The names of the locale files, without `.json`, sorted.
-pub fn languages() -> Vec<String> {
-    let mut languages: Vec<String> = Locales::iter()
+/// A file's address. The version is a path segment, so that modules' relative imports include it.
+pub fn address(path: &str, version: &str) -> String {
+    format!("/verify/assets/@{version}/{path}")
+}
+
+/// A template of the page. Empty if the program has no such file.
+pub fn template(path: &str) -> String {
+    file(path)
+        .map(|file| String::from_utf8_lossy(&file.data).into_owned())
+        .unwrap_or_default()
+}
+
+/// The names of the locale files, without `.json`.
+#[cfg(test)]
+pub(crate) fn locales() -> Vec<String> {
+    Locales::iter()
         .filter_map(|name| name.strip_suffix(".json").map(str::to_owned))
-        .collect();
-    languages.sort_unstable();
-    languages
+        .collect()
 }
 
 /// A hash of all files, which is part of their addresses, so that browsers load a new program's files again.

@@ -29,6 +29,12 @@ pub struct PreviewBody {
     /// The merchant's contact for applicants: an email or https address.
     #[schema(example = "help@acme.example")]
     pub contact: Option<String>,
+    /// The merchant's website (https), to which the page leads back.
+    #[schema(example = "https://acme.example/")]
+    pub website_url: Option<String>,
+    /// Where people who already have an account with the merchant sign in (https).
+    #[schema(example = "https://acme.example/login")]
+    pub sign_in_url: Option<String>,
     /// Whether the link is for the sandbox.
     pub is_sandbox: bool,
     /// The accepted documents, of which one is needed; empty if none is.
@@ -66,6 +72,8 @@ impl From<&Preview> for PreviewBody {
             color: branding.color.map(|color| color.to_string()),
             privacy_url: branding.privacy_url.clone(),
             contact: branding.contact.clone(),
+            website_url: branding.website_url.clone(),
+            sign_in_url: branding.sign_in_url.clone(),
             is_sandbox: preview.sandbox,
             document_types: configuration
                 .document_types
@@ -162,6 +170,12 @@ pub struct MerchantBody {
     /// The contact for applicants: an email or https address.
     #[schema(example = "help@acme.example")]
     pub contact: Option<String>,
+    /// The website (https), to which the page leads back.
+    #[schema(example = "https://acme.example/")]
+    pub website_url: Option<String>,
+    /// Where people who already have an account sign in (https).
+    #[schema(example = "https://acme.example/login")]
+    pub sign_in_url: Option<String>,
 }
 
 impl From<Branding> for MerchantBody {
@@ -172,6 +186,8 @@ impl From<Branding> for MerchantBody {
             color: branding.color.map(|color| color.to_string()),
             privacy_url: branding.privacy_url,
             contact: branding.contact,
+            website_url: branding.website_url,
+            sign_in_url: branding.sign_in_url,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The hosted verification page and its files. The page then calls [`exchange`] and [`endpoints`].
 //!
-//! The pages and files change nothing when they are fetched, because mail scanners and link previews fetch
-//! them too.
+//! Fetching the page or a file uses up nothing, because mail scanners and link previews fetch them too. It writes
+//! only that an origin was refused.
 
 pub mod assets;
 pub mod bodies;
 pub mod challenge;
+pub mod embedding;
 pub mod endpoints;
 pub mod exchange;
 pub mod invitation;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use reference::languages::{Language, language, language_of_tag, languages};
 use service::placeholders::fill;
 
 use super::assets;
@@ -12,8 +13,8 @@ const FALLBACK: &str = "en";
 
 /// A language and its texts.
 pub struct Locale {
-    /// The language code, such as `de`.
-    pub language: String,
+    /// The language.
+    pub language: &'static Language,
     texts: BTreeMap<String, String>,
 }
 
@@ -21,19 +22,10 @@ impl Locale {
     /// The visitor's language: the requested one, else the browser's most preferred one that exists, else
     /// English.
     pub fn choose(asked: Option<&str>, accepted: Option<&str>) -> Locale {
-        let known = assets::languages();
-        let language = pick(asked, accepted, &known);
+        let language = pick(asked, accepted);
         let mut texts = texts(FALLBACK);
-        texts.extend(self::texts(&language));
+        texts.extend(self::texts(language.code));
         Locale { language, texts }
-    }
-
-    /// `rtl` for languages written from right to left.
-    pub fn dir(&self) -> &'static str {
-        match self.language.as_str() {
-            "ar" | "fa" | "he" | "ur" => "rtl",
-            _ => "ltr",
-        }
     }
 
     /// All texts by their keys.
@@ -41,23 +33,8 @@ impl Locale {
         &self.texts
     }
 
-    /// Joins items as alternatives like `Intl.ListFormat`: `a, b, or c`.
-    pub fn either(&self, items: &[String]) -> String {
-        let (word, comma) = match self.language.as_str() {
-            "ar" => (" أو ", " أو "),
-            "de" => (" oder ", ", "),
-            "es" => (" o ", ", "),
-            "fr" | "pt" => (" ou ", ", "),
-            _ if items.len() > 2 => (", or ", ", "),
-            _ => (" or ", ", "),
-        };
-        match items {
-            [rest @ .., last] if !rest.is_empty() => format!("{}{word}{last}", rest.join(comma)),
-            _ => items.concat(),
-        }
-    }
-
-    /// A text with its `{placeholders}` filled, or the key itself if there is no such text.
+    /// A text with its `{placeholders}` filled, or the key itself if there is no such text. Texts that this server
+    /// writes have no plurals.
     pub fn text(&self, key: &str, values: &[(&str, &str)]) -> String {
         fill(self.texts.get(key).map_or(key, String::as_str), values)
     }
@@ -69,16 +46,7 @@ fn texts(language: &str) -> BTreeMap<String, String> {
         .unwrap_or_default()
 }
 
-fn pick(asked: Option<&str>, accepted: Option<&str>, known: &[String]) -> String {
-    let find = |tag: &str| {
-        let primary = tag
-            .trim()
-            .split(['-', '_'])
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        known.iter().find(|language| **language == primary).cloned()
-    };
+fn pick(asked: Option<&str>, accepted: Option<&str>) -> &'static Language {
     let mut wanted: Vec<(f32, &str)> = accepted
         .unwrap_or_default()
         .split(',')
@@ -97,10 +65,12 @@ fn pick(asked: Option<&str>, accepted: Option<&str>, known: &[String]) -> String
         .filter(|(weight, _)| *weight > 0.0)
         .collect();
     wanted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let preferred = || wanted.iter().find_map(|(_, tag)| language_of_tag(tag));
     asked
-        .and_then(find)
-        .or_else(|| wanted.iter().find_map(|(_, tag)| find(tag)))
-        .unwrap_or_else(|| FALLBACK.to_owned())
+        .and_then(language_of_tag)
+        .or_else(preferred)
+        .or_else(|| language(FALLBACK))
+        .unwrap_or(&languages()[0])
 }
 
 #[cfg(test)]
@@ -109,20 +79,47 @@ mod tests {
 
     #[test]
     fn the_visitors_language_is_chosen() {
-        let known = ["ar", "de", "en"].map(str::to_owned);
         for (asked, accepted, expected) in [
             (None, None, "en"),
             (Some("de"), None, "de"),
             (Some("DE-at"), Some("ar"), "de"),
             (Some("xx"), Some("ar"), "ar"),
+            (Some("zh-TW"), Some("ar"), "zh-Hant"),
             (Some("../de"), None, "en"),
-            (None, Some("fr-CH, fr;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5"), "en"),
+            (None, Some("rm-CH, rm;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5"), "en"),
             (None, Some("de;q=0.3, ar;q=0.9"), "ar"),
             (None, Some("de;q=0, *"), "en"),
             (None, Some(";;;,,,q=;q=x"), "en"),
-            (None, Some("pt_BR,ar_EG"), "ar"),
+            (None, Some("pt_BR,ar_EG"), "pt"),
+            (None, Some("eo,pt-PT;q=0.9,pt;q=0.8"), "pt-PT"),
         ] {
-            assert_eq!(pick(asked, accepted, &known), expected, "{asked:?} {accepted:?}");
+            assert_eq!(pick(asked, accepted).code, expected, "{asked:?} {accepted:?}");
+        }
+    }
+
+    #[test]
+    fn every_language_has_its_file() {
+        let english = texts(FALLBACK);
+        for one in languages() {
+            assert_eq!(texts(one.code).len(), english.len(), "{}", one.code);
+        }
+        for name in assets::locales() {
+            assert!(
+                language(&name).is_some(),
+                "{name}.json is not in the table of languages"
+            );
+        }
+    }
+
+    #[test]
+    fn texts_that_the_server_writes_have_no_plural() {
+        let english = texts(FALLBACK);
+        let written = [
+            "page.", "open.", "consent.", "claim.", "end.", "doctype.", "problem.", "refused.",
+        ];
+        for (key, text) in english {
+            let is_written = written.iter().any(|family| key.starts_with(family));
+            assert!(!is_written || !text.contains(", plural,"), "{key}");
         }
     }
 }

@@ -5,32 +5,28 @@
 //! page never contains a token or personal data.
 
 use axum::extract::{RawQuery, State};
-use axum::http::header::{
-    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
-};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::http::header::{ACCEPT_LANGUAGE, X_FRAME_OPTIONS};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use http_server::error::Rejection;
 use http_server::files::{self, File};
 use http_server::path::PathText;
 use http_server::query::{self, Query};
+use reference::languages::{Language, languages};
 use serde_json::json;
 use service::branding::{self, Branding};
 use service::hosted::{self, Preview, Rehearsal};
 use service::merchants::settings;
 use service::problem::{Family, Problem};
-use service::settings::{allowed_origin, allowed_url};
+use service::refused_origins::{self, RefusedUse};
 use service::theme;
 use service::{App, Shared, sessions};
-use sha2::{Digest, Sha256};
 use store::logos;
 use store::merchants::{self, Merchant};
 use verification::hosted::personal_fields;
 
-use super::assets;
+use super::assets::{self, address};
+use super::embedding::{Embedding, Refusal, is_framed, policy, refused, secure};
 use super::locale::Locale;
 use super::template::{Value, escape, render, script_json};
 use crate::bodies::{MerchantBody, PreviewBody};
@@ -56,8 +52,9 @@ struct Visit {
     /// The merchant of the token or of `?m=`, which need not be valid. It determines which sites may embed
     /// the page and which colours it shows; neither is secret.
     merchant: Option<Merchant>,
-    return_url: Option<String>,
-    origin: Option<String>,
+    embedding: Embedding,
+    /// Whether the page is requested for a frame, where it has a close button.
+    is_framed: bool,
     /// In a preview: the API's responses, because the page sends no requests there.
     rehearsal: Option<serde_json::Value>,
 }
@@ -75,14 +72,44 @@ pub async fn page(State(app): State<Shared>, RawQuery(raw): RawQuery, headers: H
         found: (!is_readable).then(|| Err(sessions::invalid())),
         kind: TokenKind::Link,
         merchant: None,
-        return_url: None,
-        origin: None,
+        embedding: Embedding::default(),
+        is_framed: is_framed(&headers, &query),
         rehearsal: None,
     };
     if let Err(problem) = find(&app, &query, &mut visit).await {
         visit.found = Some(Err(problem));
     }
+    record_refusals(&app, &visit).await;
+    if let Some(origin) = &visit.embedding.refused_origin {
+        return refused(Refusal::Origin(origin), &visit.locale);
+    }
+    let is_unavailable = state_of(&visit).1 == "unavailable";
+    if visit.is_framed && visit.merchant.is_none() && query.get("origin").is_some() && !is_unavailable {
+        return refused(Refusal::Link, &visit.locale);
+    }
     answer(&visit)
+}
+
+/// Tells the merchant which origin its settings lack. Only a visitor with one of its links can cause this.
+async fn record_refusals(app: &App, visit: &Visit) {
+    let Some(merchant) = visit.merchant.as_ref().filter(|_| is_known(visit)) else {
+        return;
+    };
+    let Embedding {
+        refused_return,
+        refused_origin,
+        ..
+    } = &visit.embedding;
+    for (refused, origin) in [
+        (RefusedUse::Embedding, refused_origin),
+        (RefusedUse::Return, refused_return),
+    ] {
+        let Some(origin) = origin else { continue };
+        // The visitor gets the page all the same.
+        if let Err(problem) = refused_origins::record(app, merchant.id, refused, origin).await {
+            tracing::warn!("a refused origin could not be recorded: {problem}");
+        }
+    }
 }
 
 /// The page as a Flow's applicants would see it, for a frame of the portal. All of its screens work, but it
@@ -100,8 +127,8 @@ pub fn preview(merchant: Merchant, rehearsal: Rehearsal, headers: &HeaderMap) ->
         found: Some(Ok(preview)),
         kind: TokenKind::Link,
         merchant: Some(merchant),
-        return_url: None,
-        origin: None,
+        embedding: Embedding::default(),
+        is_framed: false,
         rehearsal: Some(preview_responses(current, offers)?),
     };
     let preview = visit.found.as_ref().and_then(|found| found.as_ref().ok());
@@ -121,10 +148,7 @@ async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem
     }
     if let Some(merchant) = &visit.merchant {
         let allowed = settings(merchant)?.allowed_origins;
-        visit.return_url = query.get("returnUrl").and_then(|url| allowed_url(url, &allowed));
-        visit.origin = query
-            .get("origin")
-            .and_then(|origin| allowed_origin(origin, &allowed));
+        visit.embedding = Embedding::new(query, &allowed, visit.is_framed);
     }
     if let Some(token) = link {
         visit.found = Some(hosted::preview(app, token).await);
@@ -138,22 +162,39 @@ async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem
     Ok(())
 }
 
-fn answer(visit: &Visit) -> Response {
-    let (status, state, preview) = match &visit.found {
-        None => (StatusCode::OK, "no_token", None),
-        Some(Ok(preview)) => (StatusCode::OK, "open", Some(preview)),
+/// The status and the state of a visit.
+fn state_of(visit: &Visit) -> (StatusCode, &'static str) {
+    match &visit.found {
+        None => (StatusCode::OK, "no_token"),
+        Some(Ok(_)) => (StatusCode::OK, "open"),
         Some(Err(problem)) if problem.status(Family::Exchange).is_server_error() => {
-            tracing::error!("the hosted page could not be prepared: {problem}");
-            (StatusCode::SERVICE_UNAVAILABLE, "unavailable", None)
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
         }
         Some(Err(problem)) => match problem.word(Family::Exchange) {
             word @ ("token_used" | "token_expired" | "invitation_finished" | "invitation_revoked") => {
-                (StatusCode::GONE, word, None)
+                (StatusCode::GONE, word)
             }
-            word @ "in_review" => (StatusCode::OK, word, None),
+            word @ "in_review" => (StatusCode::OK, word),
             // A deleted Flow or a closed account also counts as an invalid link for the visitor.
-            _ => (StatusCode::NOT_FOUND, "invalid_token", None),
+            _ => (StatusCode::NOT_FOUND, "invalid_token"),
         },
+    }
+}
+
+/// Whether the visit has a real token of the merchant, also one that can no longer be used.
+fn is_known(visit: &Visit) -> bool {
+    !["no_token", "unavailable", "invalid_token"].contains(&state_of(visit).1)
+}
+
+fn answer(visit: &Visit) -> Response {
+    let (status, state) = state_of(visit);
+    let preview = match &visit.found {
+        Some(Ok(preview)) => Some(preview),
+        Some(Err(problem)) if state == "unavailable" => {
+            tracing::error!("the hosted page could not be prepared: {problem}");
+            None
+        }
+        _ => None,
     };
     let css = preview.and_then(|preview| preview.branding.color).map(theme::css);
     let html = html(visit, state, preview, css.as_deref());
@@ -177,18 +218,9 @@ fn answer(visit: &Visit) -> Response {
 fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>) -> String {
     let locale = &visit.locale;
     let t = |key: &str| locale.text(key, &[]);
-    // The merchant's name appears only after a real token. A short ID alone must not reveal it.
-    let known = [
-        "open",
-        "token_used",
-        "token_expired",
-        "invitation_finished",
-        "invitation_revoked",
-        "in_review",
-    ]
-    .contains(&state);
     let branding = preview.map(|preview| preview.branding.clone()).or_else(|| {
-        let merchant = visit.merchant.as_ref().filter(|_| known)?;
+        // A short ID alone must not reveal the merchant's name.
+        let merchant = visit.merchant.as_ref().filter(|_| is_known(visit))?;
         branding::branding(merchant).ok()
     });
     let merchant = branding
@@ -210,9 +242,7 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
         _ => ("link", "end.invalid.title", "end.invalid.body"),
     };
     let version = assets::version();
-    let template =
-        assets::file("verify/page.html").map(|file| String::from_utf8_lossy(&file.data).into_owned());
-    render(&template.unwrap_or_default(), |name| {
+    render(&assets::template("verify/page.html"), |name| {
         let text = |text: &str| Some(Value::Text(text.to_owned()));
         let html = |html: String| Some(Value::Html(html));
         if let Some(key) = name.strip_prefix("t:") {
@@ -222,8 +252,8 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
             return text(&address(path, &version));
         }
         match name {
-            "lang" => text(&locale.language),
-            "dir" => text(locale.dir()),
+            "lang" => text(locale.language.code),
+            "dir" => text(locale.language.dir()),
             "title" => text(&t("page.title")),
             "state" => text(state),
             "icon" => text(icon),
@@ -240,6 +270,8 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
             "theme" => html(css.map(|css| format!("<style>{css}</style>")).unwrap_or_default()),
             "brand" => html(branding.as_ref().map(brand).unwrap_or_default()),
             "top" => html(top(locale, preview)),
+            // A script fills it. Its place is reserved, so that nothing moves.
+            "close" if has_close_button(visit) => html(r#"<span class="close" id="close"></span>"#.into()),
             "needs" => html(
                 preview
                     .filter(|_| visit.kind != TokenKind::Handoff)
@@ -258,14 +290,14 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
     })
 }
 
+/// Whether the page is in a merchant's page. A reload there has no token, and no `origin`.
+fn has_close_button(visit: &Visit) -> bool {
+    visit.is_framed && (visit.embedding.origin.is_some() || visit.found.is_none())
+}
+
 /// Whether the visitor can request a new link in place of an expired invitation.
 fn can_renew(visit: &Visit) -> bool {
     matches!(&visit.found, Some(Err(problem)) if problem.can_renew() == Some(true))
-}
-
-/// A file's address. The version is a path segment, so that modules' relative imports include it.
-fn address(path: &str, version: &str) -> String {
-    format!("/verify/assets/@{version}/{path}")
 }
 
 /// Preloads the scripts at once. Otherwise the browser would discover imported modules only one level at a
@@ -298,7 +330,9 @@ fn top(locale: &Locale, preview: Option<&Preview>) -> String {
         .filter(|preview| preview.sandbox)
         .map(|_| format!(r#"<span class="chip" id="sandbox">{test}</span>"#))
         .unwrap_or_default();
-    let language = escape(&locale.language.to_uppercase());
+    // The part before the script or country, such as ZH.
+    let language = locale.language.code.split('-').next().unwrap_or_default();
+    let language = escape(&language.to_uppercase());
     let globe = icon("globe");
     format!(
         r#"{chip}<div class="languages" id="languages">{globe}<span aria-hidden="true">{language}</span></div>"#
@@ -326,7 +360,10 @@ fn needs(locale: &Locale, preview: &Preview) -> String {
         has_documents.then(|| {
             (
                 "card",
-                locale.text("open.need.document", &[("types", &locale.either(&names))]),
+                locale.text(
+                    "open.need.document",
+                    &[("types", &locale.language.either(&names))],
+                ),
             )
         }),
         has_documents.then(|| ("face", locale.text("open.need.selfie", &[]))),
@@ -379,22 +416,9 @@ fn start(locale: &Locale, kind: TokenKind, branding: &Branding) -> String {
     }
     // The browser writes the time, because it knows the visitor's time zone. This placeholder reserves its
     // width.
-    let time = if locale.language == "en" {
-        "00:00 AM"
-    } else {
-        "00:00"
-    };
-    let day = match locale.language.as_str() {
-        "de" => "00. September 0000 um",
-        "es" => "00 de septiembre de 0000,",
-        "fr" => "00 septembre 0000 à",
-        "pt" => "00 de setembro de 0000 às",
-        _ => "September 00, 0000 at",
-    };
-    let date = format!("{day} {time}");
     let until = match kind {
-        TokenKind::Invitation => locale.text("open.until.date", &[("date", &date)]),
-        _ => locale.text("open.until", &[("time", time)]),
+        TokenKind::Invitation => locale.text("open.until.date", &[("date", locale.language.longest_date)]),
+        _ => locale.text("open.until", &[("time", locale.language.longest_time)]),
     };
     let until = escape(&until);
     format!(
@@ -424,17 +448,30 @@ fn links(locale: &Locale, branding: &Branding) -> String {
             }
         }
     };
+    let is_same = privacy_url == contact;
     let privacy = privacy_url
         .as_deref()
         .map(|address| link(address, "page.privacy"));
     let contact = contact.as_deref().map(|address| link(address, "page.contact"));
     match [privacy, contact] {
         [None, None] => String::new(),
+        // The same address once, as in the script.
+        [Some(link), Some(_)] if is_same => format!(r#"<p class="links">{link}</p>"#),
         links => format!(
             r#"<p class="links">{}</p>"#,
             links.into_iter().flatten().collect::<String>()
         ),
     }
+}
+
+/// A language as the page's menu needs it.
+fn offered(language: &Language) -> serde_json::Value {
+    json!({
+        "code": language.code,
+        "name": language.own_name,
+        "dir": language.dir(),
+        "or": language.alternatives,
+    })
 }
 
 /// The initial data of the scripts, as JSON.
@@ -447,15 +484,20 @@ fn boot(
 ) -> String {
     script_json(&json!({
         "state": state,
-        "lang": visit.locale.language,
-        "dir": visit.locale.dir(),
-        "languages": assets::languages(),
+        "lang": visit.locale.language.code,
+        // Scripts of earlier versions read only the codes.
+        "languages": languages().iter().map(|language| language.code).collect::<Vec<_>>(),
+        "offered": languages().iter().map(offered).collect::<Vec<_>>(),
         "strings": visit.locale.texts(),
         "preview": preview.map(PreviewBody::from),
         "canRenew": can_renew(visit),
         "merchant": branding.cloned().map(MerchantBody::from),
         "rehearsal": visit.rehearsal,
-        "embed": {"returnUrl": visit.return_url, "origin": visit.origin},
+        "embed": {
+            "returnUrl": visit.embedding.return_url,
+            "origin": visit.embedding.origin,
+            "refusedReturn": visit.embedding.refused_return,
+        },
         // For `/verify?m=…`, the address that the page shows from now on. It preserves the sites that may
         // embed the page.
         "m": visit.merchant.as_ref().map(|merchant| &merchant.short_id),
@@ -464,51 +506,6 @@ fn boot(
             "v": version,
         },
     }))
-}
-
-/// The page's Content-Security-Policy. The only inline style is the merchant's colours, which it permits by
-/// hash.
-fn policy(allowed_origins: &[String], css: Option<&str>) -> String {
-    let ancestors = if allowed_origins.is_empty() {
-        "'none'".to_owned()
-    } else {
-        allowed_origins.join(" ")
-    };
-    let style = css
-        .map(|css| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(css))))
-        .unwrap_or_default();
-    format!(
-        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'{style}; img-src 'self' blob: data:; \
-         media-src 'self' blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
-         frame-ancestors {ancestors}"
-    )
-}
-
-fn secure(headers: &mut HeaderMap, policy: &str, is_alone: bool) {
-    let fixed = [
-        (CACHE_CONTROL, "no-store"),
-        (REFERRER_POLICY, "no-referrer"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (
-            HeaderName::from_static("permissions-policy"),
-            "camera=(self), microphone=(), geolocation=(), payment=(), usb=(), display-capture=()",
-        ),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
-        (HeaderName::from_static("x-robots-tag"), "noindex"),
-    ];
-    for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    // Origins were validated when they were set. If the policy still is not a valid header, no site may embed
-    // the page.
-    let policy = HeaderValue::from_str(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
-    headers.insert(CONTENT_SECURITY_POLICY, policy);
-    if is_alone {
-        headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    }
 }
 
 /// `GET /verify/logo/{shortId}`: a merchant's logo. The address changes with the image.
@@ -534,34 +531,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_policy_names_who_may_embed() {
-        let closed = policy(&[], None);
-        assert!(
-            closed.ends_with("frame-ancestors 'none'") && closed.contains("style-src 'self';"),
-            "{closed}"
-        );
-        let open = policy(
-            &["https://a.example".into(), "https://b.example:8443".into()],
-            Some("x"),
-        );
-        assert!(
-            open.ends_with("frame-ancestors https://a.example https://b.example:8443"),
-            "{open}"
-        );
-        assert!(open.contains("style-src 'self' 'sha256-"), "{open}");
-        for policy in [closed, open] {
-            assert!(
-                !policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'"),
-                "{policy}"
-            );
-        }
-    }
-
-    #[test]
     fn the_template_knows_its_placeholders() {
-        let template = assets::file("verify/page.html").unwrap();
-        let template = String::from_utf8(template.data.into_owned()).unwrap();
-        for part in template.split("{{").skip(1) {
+        // The refused page has some of the same.
+        let templates = assets::template("verify/page.html") + &assets::template("verify/refused.html");
+        assert!(templates.matches("</html>").count() == 2);
+        for part in templates.split("{{").skip(1) {
             let (name, _) = part.split_once("}}").unwrap();
             let known = name.starts_with("t:")
                 || name
@@ -569,12 +543,12 @@ mod tests {
                     .is_some_and(|path| assets::file(path).is_some())
                 || [
                     "lang", "dir", "title", "state", "icon", "heading", "lead", "merchant", "color", "top",
-                    "preload", "theme", "brand", "needs", "action", "v", "boot",
+                    "close", "preload", "theme", "brand", "needs", "action", "v", "boot",
                 ]
                 .contains(&name);
             assert!(
                 known,
-                "page.html asks for {{{{{name}}}}}, which the server does not fill"
+                "a template asks for {{{{{name}}}}}, which the server does not fill"
             );
         }
     }

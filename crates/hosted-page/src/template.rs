@@ -1,4 +1,4 @@
-//! Fills the template `web/verify/page.html`. It escapes every text; only HTML built by this program is
+//! Fills the templates of `web/verify` (`page.html`, `refused.html`). It escapes every text; only HTML built by this program is
 //! inserted as it is. It reads no file.
 //!
 //! Placeholders: `{{name}}`, `{{t:KEY}}` (a text in the visitor's language), and `{{asset:PATH}}` (the

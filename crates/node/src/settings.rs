@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::merchants::Merchant;
 
-pub use self::web_address::{allowed_origin, allowed_url};
+pub use self::web_address::{allowed_origin, allowed_url, origin_of};
 use self::web_address::{contact_address, https_address, origin};
 use crate::config::RateClass;
 use crate::problem::Problem;
 use crate::theme::Rgb;
 
 /// The members that this version reads.
-const MEMBERS: [&str; 19] = [
+const MEMBERS: [&str; 21] = [
     "screeningThreshold",
     "screeningProfile",
     "screeningLists",
@@ -30,6 +30,8 @@ const MEMBERS: [&str; 19] = [
     "brandColor",
     "privacyUrl",
     "contact",
+    "websiteUrl",
+    "signInUrl",
     "fourEyes",
     "requireSecondFactor",
     "maxGroups",
@@ -89,6 +91,12 @@ pub struct MerchantSettings {
     /// A contact for applicants, an e-mail or https address; linked from the hosted page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
+    /// The merchant's website (https). The hosted page links back to it when there is no return URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub website_url: Option<String>,
+    /// Where people who already have an account sign in (https), linked from outcomes that say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign_in_url: Option<String>,
     /// A reviewer's decision takes effect only when a second one confirms it, whatever the Flow requires.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub four_eyes: bool,
@@ -379,7 +387,14 @@ fn apply_changes(mut object: Map<String, Value>, changes: &[String]) -> Result<S
 /// A setting's value: JSON or plain text. Lists may be written `a,b`, and an empty text removes the setting.
 fn value_of(key: &str, text: &str) -> Value {
     const LISTS: [&str; 3] = ["screeningLists", "blockedCountries", "allowedOrigins"];
-    const TEXTS: [&str; 4] = ["brandName", "brandColor", "privacyUrl", "contact"];
+    const TEXTS: [&str; 6] = [
+        "brandName",
+        "brandColor",
+        "privacyUrl",
+        "contact",
+        "websiteUrl",
+        "signInUrl",
+    ];
     let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
     match serde_json::from_str(text) {
         _ if TEXTS.contains(&key) && !text.is_empty() => Value::from(text),
@@ -404,11 +419,18 @@ fn checked_brand(mut settings: MerchantSettings, faults: &mut Vec<String>) -> Me
             None => faults.push("brandColor - must be a colour such as #0a7 or #00aa77".into()),
         }
     }
-    if let Some(address) = &mut settings.privacy_url {
+    let addresses = [
+        ("privacyUrl", &mut settings.privacy_url, "privacy"),
+        ("websiteUrl", &mut settings.website_url, ""),
+        ("signInUrl", &mut settings.sign_in_url, "login"),
+    ];
+    for (name, address, path) in addresses {
+        let Some(address) = address else { continue };
         match https_address(address) {
             Some(parsed) => *address = parsed,
-            None => faults
-                .push("privacyUrl - must be an https address, such as https://acme.example/privacy".into()),
+            None => faults.push(format!(
+                "{name} - must be an https address, such as https://acme.example/{path}"
+            )),
         }
     }
     if let Some(contact) = &mut settings.contact {

@@ -15,6 +15,7 @@ use sanctions::Profile;
 use service::merchants::{ChangeOutcome, MerchantSettings};
 use service::permissions::Action;
 use service::problem::{Kind, Problem};
+use service::refused_origins::{self, RefusedOrigin, RefusedUse};
 use service::theme::{Accent, DARK_SURFACE, LIGHT_SURFACE, Rgb, accent, contrast};
 use service::{App, Shared, branding, merchants};
 
@@ -55,6 +56,8 @@ struct BrandingPage {
     lists: Vec<ListBox>,
     countries: Vec<&'static Country>,
     swatches: Vec<Swatch>,
+    /// The origins that the hosted page refused lately and that are still not allowed.
+    refused: Vec<RefusedOrigin>,
     faults: BTreeMap<String, String>,
 }
 
@@ -104,6 +107,14 @@ impl BrandingPage {
         self.page.tf(key, &values)
     }
 
+    /// What an origin was refused.
+    fn refused_use(&self, refused: &RefusedOrigin) -> String {
+        self.page.t(match refused.refused {
+            RefusedUse::Embedding => "branding.refused.embedding",
+            RefusedUse::Return => "branding.refused.return",
+        })
+    }
+
     /// The profiles that an account can have.
     fn profiles(&self) -> [&'static str; Profile::ALL.len()] {
         Profile::ALL.map(Profile::as_str)
@@ -115,12 +126,14 @@ impl BrandingPage {
 }
 
 /// Each field with its anchor in the page and the text key of its name.
-const FIELDS: [(&str, &str, &str); 9] = [
+const FIELDS: [(&str, &str, &str); 11] = [
     ("brandLogo", "f-logo", "branding.logo"),
     ("brandName", "f-brandName", "branding.name"),
     ("brandColor", "f-brandColor", "branding.color"),
     ("privacyUrl", "f-privacyUrl", "branding.privacyUrl"),
     ("contact", "f-contact", "branding.contact"),
+    ("websiteUrl", "f-websiteUrl", "branding.websiteUrl"),
+    ("signInUrl", "f-signInUrl", "branding.signInUrl"),
     ("allowedOrigins", "f-origins", "branding.origins"),
     ("blockedCountries", "geo", "branding.blocked"),
     ("screeningThreshold", "f-threshold", "branding.threshold"),
@@ -128,17 +141,20 @@ const FIELDS: [(&str, &str, &str); 9] = [
 ];
 
 /// The settings that are plain texts.
-const TEXTS: [&str; 6] = [
+const TEXTS: [&str; 8] = [
     "brandName",
     "brandColor",
     "privacyUrl",
     "contact",
+    "websiteUrl",
+    "signInUrl",
     "screeningThreshold",
     "screeningProfile",
 ];
 
-fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Problem> {
+async fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Problem> {
     let merchant = member.merchant()?;
+    let refused = refused_origins::recent(&mut app.db.read().await?, merchant.id).await?;
     let MerchantSettings {
         screening_threshold,
         screening_profile,
@@ -149,6 +165,8 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
         brand_color,
         privacy_url,
         contact,
+        website_url,
+        sign_in_url,
         ..
     } = merchants::settings(merchant)?;
     let swatches = brand_color.as_deref().and_then(Rgb::parse).map(swatches);
@@ -163,6 +181,8 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
             ("brandColor", brand_color.unwrap_or_default()),
             ("privacyUrl", privacy_url.unwrap_or_default()),
             ("contact", contact.unwrap_or_default()),
+            ("websiteUrl", website_url.unwrap_or_default()),
+            ("signInUrl", sign_in_url.unwrap_or_default()),
             ("allowedOrigins", allowed_origins.join("\n")),
             (
                 "screeningThreshold",
@@ -177,6 +197,10 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
         lists: list_boxes(app, &screening_lists),
         countries,
         swatches: swatches.into_iter().flatten().collect(),
+        refused: refused
+            .into_iter()
+            .filter(|one| !allowed_origins.contains(&one.origin))
+            .collect(),
         faults: BTreeMap::new(),
     })
 }
@@ -196,7 +220,7 @@ fn swatches(colour: Rgb) -> [Swatch; 2] {
 }
 
 async fn show(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
-    Ok(html(page_of(&app, &member, page)?)?)
+    Ok(html(page_of(&app, &member, page).await?)?)
 }
 
 async fn save(
@@ -212,8 +236,8 @@ async fn save(
     };
     let mut changes: Vec<String> = TEXTS
         .iter()
-        // A page of a server that does not know the profile has no field for it, and must not change it.
-        .filter(|name| **name != "screeningProfile" || sent.all(name).next().is_some())
+        // A page of an older server has no field for a newer setting, and must not change it.
+        .filter(|name| sent.all(name).next().is_some())
         .map(|name| format!("{name}={}", sent.one(name)))
         .collect();
     let origins: Vec<&str> = sent.one("allowedOrigins").split_whitespace().collect();
@@ -240,7 +264,7 @@ async fn save(
             Err(problem) => return Err(problem.into()),
         }
     };
-    let mut form = page_of(&app, &member, page)?;
+    let mut form = page_of(&app, &member, page).await?;
     for name in TEXTS.iter().chain(&["allowedOrigins"]) {
         if sent.all(name).next().is_none() {
             continue;
@@ -272,7 +296,8 @@ async fn logo(
     match branding::put_logo(&app, &member.caller()?, file).await {
         Ok(()) => Ok(done("/portal/branding", "saved")),
         Err(problem) if problem.kind() == Kind::Invalid => {
-            Ok(page_of(&app, &member, page)?.refuse(problem.errors())?)
+            let form = page_of(&app, &member, page).await?;
+            Ok(form.refuse(problem.errors())?)
         }
         Err(problem) => Err(problem.into()),
     }

@@ -6,10 +6,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use qrcode::{EcLevel, QrCode, render::svg};
+use reference::languages::{Language, languages};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use service::api_log::MASK;
-use service::letter_texts::LANGUAGES;
 use service::permissions::Action;
 use service::problem::{Family, Kind, Problem};
 use service::{App, Shared, applicant_invitations, flows, groups, sessions};
@@ -112,7 +112,8 @@ struct LinksPage {
     faults: LinkFaults,
     /// Whether this server sends letters to applicants.
     sends_letters: bool,
-    languages: [&'static str; 6],
+    /// By their English names.
+    languages: Vec<&'static Language>,
 }
 
 impl LinksPage {
@@ -261,8 +262,8 @@ async fn page(
         })
         .collect();
     let is_refused = !faults.is_empty();
-    let mut languages = LANGUAGES;
-    languages.sort_by_key(|language| page.word("links.language", language));
+    let mut languages: Vec<_> = languages().iter().collect();
+    languages.sort_unstable_by_key(|language| language.english_name);
     let shown = html(LinksPage {
         page,
         groups,

@@ -1,5 +1,5 @@
 //! Reference data about the world's documents: countries and their names, ICAO issuer codes and
-//! transliteration. Rules state which country's documents have a back, an MRZ or a barcode. Also the
+//! transliteration, and the [`languages`] of texts for applicants. Rules state which country's documents have a back, an MRZ or a barcode. Also the
 //! contract's words for outcomes ([`status`]), and the [`scripts`] of states.
 //!
 //! The crate consists of tables with their sources and of look-ups in them. It never does I/O and never
@@ -8,6 +8,7 @@
 pub mod countries;
 pub mod documents;
 pub mod icao;
+pub mod languages;
 mod names;
 pub mod scripts;
 pub mod status;

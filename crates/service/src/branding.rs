@@ -1,4 +1,4 @@
-//! A merchant's name, logo, colour, privacy notice and contact on the hosted page. It is read with the
+//! A merchant's name, logo, colour and addresses on the hosted page. It is read with the
 //! account for each page and cached nowhere else; browsers cache a logo by the hash of its bytes. The command
 //! line reads the files, and `node::theme` adjusts the contrast.
 
@@ -33,6 +33,10 @@ pub struct Branding {
     pub privacy_url: Option<String>,
     /// A contact for applicants: an e-mail or https address.
     pub contact: Option<String>,
+    /// The merchant's website (https), to which the page leads back.
+    pub website_url: Option<String>,
+    /// Where people who already have an account sign in (https).
+    pub sign_in_url: Option<String>,
 }
 
 /// A merchant's branding. Without settings it consists only of the account's name. 503 if the settings cannot
@@ -44,6 +48,8 @@ pub fn branding(merchant: &Merchant) -> Result<Branding, Problem> {
         brand_color,
         privacy_url,
         contact,
+        website_url,
+        sign_in_url,
         ..
     } = settings(merchant)?;
     Ok(Branding {
@@ -54,6 +60,8 @@ pub fn branding(merchant: &Merchant) -> Result<Branding, Problem> {
         color: brand_color.as_deref().and_then(Rgb::parse),
         privacy_url,
         contact,
+        website_url,
+        sign_in_url,
     })
 }
 

@@ -409,6 +409,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::letter_texts::LANGUAGES;
 
     const GROUP: &str = "00000000-0000-0000-0000-000000000001";
     const FLOW: &str = "00000000-0000-0000-0000-000000000002";
@@ -456,6 +457,7 @@ mod tests {
 
     #[test]
     fn every_fault_has_its_line_and_column() {
+        let unknown = format!("2 language must be one of {}", LANGUAGES.join(", "));
         let names = "userId,email,language,firstName,lastName,dob\n";
         for (content, expected) in [
             (String::new(), vec!["- - no_rows"]),
@@ -493,7 +495,7 @@ mod tests {
                 vec![
                     "2 lastName is required",
                     "2 email must be an email address",
-                    "2 language must be one of ar, de, en, es, fr, pt",
+                    &unknown,
                 ],
             ),
             (

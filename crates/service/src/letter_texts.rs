@@ -10,17 +10,22 @@ use store::applicant_letters::LetterKind;
 
 use crate::placeholders::fill;
 
-/// The languages, by their codes.
-pub const LANGUAGES: [&str; 6] = ["ar", "de", "en", "es", "fr", "pt"];
+macro_rules! languages {
+    ($($code:literal)*) => {
+        /// The languages, by their codes.
+        pub const LANGUAGES: [&str; [$($code),*].len()] = [$($code),*];
 
-const FILES: [(&str, &str); 6] = [
-    ("ar", include_str!("../letters/ar.json")),
-    ("de", include_str!("../letters/de.json")),
-    ("en", include_str!("../letters/en.json")),
-    ("es", include_str!("../letters/es.json")),
-    ("fr", include_str!("../letters/fr.json")),
-    ("pt", include_str!("../letters/pt.json")),
-];
+        const FILES: [(&str, &str); LANGUAGES.len()] =
+            [$(($code, include_str!(concat!("../letters/", $code, ".json")))),*];
+    };
+}
+
+languages! {
+    "ar" "bg" "bn" "cs" "da" "de" "el" "en" "es" "et" "fa" "fi"
+    "fr" "ga" "hi" "hr" "hu" "id" "it" "ja" "ko" "lt" "lv" "mt"
+    "nl" "pl" "pt" "pt-PT" "ro" "sk" "sl" "sv" "tr" "uk" "vi" "zh-Hans"
+    "zh-Hant"
+}
 
 type Texts = BTreeMap<String, String>;
 
@@ -105,7 +110,12 @@ mod tests {
 
     #[test]
     fn every_language_has_every_text() {
-        assert_eq!(FILES.map(|(language, _)| language), LANGUAGES);
+        let mut known: Vec<_> = reference::languages::languages()
+            .iter()
+            .map(|language| language.code)
+            .collect();
+        known.sort_unstable();
+        assert_eq!(LANGUAGES.to_vec(), known);
         let filling = Filling {
             merchant: "{link}",
             link: "https://verify.example.com/verify?invitation=x",

@@ -65,6 +65,7 @@ pub mod pictures;
 pub mod placeholders;
 pub mod privacy;
 pub mod rates;
+pub mod refused_origins;
 pub mod reindex;
 pub mod rescreening;
 pub mod retention;

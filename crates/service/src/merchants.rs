@@ -36,6 +36,8 @@ fn rules(settings: MerchantSettings) -> AccountRules {
         brand_color: _,
         privacy_url: _,
         contact: _,
+        website_url: _,
+        sign_in_url: _,
         four_eyes,
         require_second_factor,
         max_groups: _,

@@ -155,7 +155,7 @@ pub const PAGE_STEPS: [&str; 13] = [
 /// What can happen at a step.
 pub const EVENT_KINDS: [&str; 6] = ["reached", "completed", "retried", "dropped", "failed", "denied"];
 /// The details of an event in addition to the failure codes: causes in camera, picture, outcome and network.
-pub const EVENT_DETAILS: [&str; 50] = [
+pub const EVENT_DETAILS: [&str; 51] = [
     // The camera
     "permission_denied",
     "no_camera",
@@ -164,6 +164,7 @@ pub const EVENT_DETAILS: [&str; 50] = [
     "insecure",
     "unsupported",
     "in_app_browser",
+    "embedded",
     "cancelled",
     "use_file",
     // The pictures

@@ -3,7 +3,7 @@
  * picture.
  */
 
-/** @typedef {"permission_denied"|"no_camera"|"in_use"|"no_frames"|"insecure"|"cancelled"|"use_file"} CaptureCode */
+/** @typedef {"permission_denied"|"no_camera"|"in_use"|"no_frames"|"insecure"|"embedded"|"cancelled"|"use_file"} CaptureCode */
 
 /** @typedef {{label: string, width: number, height: number, frameRate: number, device: boolean, automated: boolean}} CameraDescription */
 
@@ -46,15 +46,25 @@ export const blocksCamera = (agent) =>
   /\bAndroid\b/.test(agent) && (IN_APP.find(({ pattern }) => pattern.test(agent))?.blocks ?? false);
 
 /**
+ * Whether the page around this one permits the camera (`allow` of the frame, Permissions-Policy). Browsers that do not
+ * tell it are taken to permit it.
+ */
+function isPermittedAround() {
+  const { permissionsPolicy, featurePolicy } = /** @type {any} */ (document);
+  return (permissionsPolicy ?? featurePolicy)?.allowsFeature?.("camera") !== false;
+}
+
+/**
  * Whether a camera can be requested here. It shows no permission prompt.
- * @returns {Promise<{ok: boolean, reason: null|"insecure"|"unsupported"|"in_app_browser"|"no_camera", inAppBrowser: string|null}>}
+ * @returns {Promise<{ok: boolean, reason: null|"insecure"|"unsupported"|"in_app_browser"|"embedded"|"no_camera", inAppBrowser: string|null}>}
  */
 export async function cameraSupport() {
   const app = inAppBrowser(navigator.userAgent);
-  const no = (/** @type {"insecure"|"unsupported"|"in_app_browser"|"no_camera"} */ reason) => ({ ok: false, reason, inAppBrowser: app });
+  const no = (/** @type {"insecure"|"unsupported"|"in_app_browser"|"embedded"|"no_camera"} */ reason) => ({ ok: false, reason, inAppBrowser: app });
   if (!window.isSecureContext) return no("insecure");
   if (blocksCamera(navigator.userAgent)) return no("in_app_browser");
   if (typeof navigator.mediaDevices?.getUserMedia !== "function") return no(app ? "in_app_browser" : "unsupported");
+  if (!isPermittedAround()) return no("embedded");
   try {
     const devices = await navigator.mediaDevices.enumerateDevices();
     if (!devices.some((device) => device.kind === "videoinput")) return no("no_camera");
@@ -208,6 +218,7 @@ export class Camera {
   async #ask(calledOff) {
     if (!window.isSecureContext) throw new CaptureError("insecure");
     if (typeof navigator.mediaDevices?.getUserMedia !== "function") throw new CaptureError("no_camera");
+    if (!isPermittedAround()) throw new CaptureError("embedded");
     /** @type {CaptureCode} */
     let code = "no_camera";
     for (const video of wishes(this.#facing, this.#deviceId, isStrong())) {

@@ -35,6 +35,7 @@ export function createChallengeView(host, t, { language, isSpoken, otherRoute },
   oval.append(ring, arrow);
   const text = h("p", { class: "capture-hint challenge-say", role: "alert", "aria-atomic": "true" });
   const hint = h("p", { class: "capture-hint challenge-hint", role: "status" });
+  const notices = h("div", { class: "notices" });
   const room = h("div", { class: "capture-room" });
   const flip = tool("flip", t("capture.switch"), handlers.onSwitch);
   flip.hidden = true;
@@ -55,6 +56,7 @@ export function createChallengeView(host, t, { language, isSpoken, otherRoute },
     { class: "capture challenge", "data-kind": "selfie", "data-state": "starting", "aria-label": t("capture.view") },
     video,
     oval,
+    notices,
     h(
       "div",
       { class: "capture-top" },
@@ -126,8 +128,9 @@ export function createChallengeView(host, t, { language, isSpoken, otherRoute },
   oval.hidden = true;
   host.replaceChildren(root);
   watch.observe(room);
+  watch.observe(notices);
   watch.observe(root);
-  const uncover = coverPage(host);
+  const uncover = coverPage(host, notices);
 
   return {
     video,

@@ -140,7 +140,7 @@ export function openCapture(host, { kind, shape = "card", side = "front", t, fac
     function fail(error) {
       if (!open) return;
       close();
-      if (error.code === "permission_denied") onEvent("denied", error.code);
+      if (error.code === "permission_denied" || error.code === "embedded") onEvent("denied", error.code);
       else if (error.code !== "cancelled" && error.code !== "use_file") onEvent("failed", error.code);
       reject(error);
     }

@@ -1,6 +1,6 @@
 /** The elements of the live view and their states. index.js decides which state to show. It loads the view's stylesheet. */
 
-import { h } from "../dom.js";
+import { h, moveNotices } from "../dom.js";
 import { frameIn } from "./geometry.js";
 import { STEADY } from "./guidance.js";
 
@@ -54,16 +54,19 @@ export function liveVideo() {
 export const tool = (icon, label, onclick) => h("button", { class: "capture-tool", type: "button", "aria-label": label, title: label, onclick }, drawing(ICONS[icon]));
 
 /**
- * Hides the elements behind a view from the keyboard; notices remain reachable.
+ * Hides the elements behind a view from the keyboard, and shows the notices in the view.
  * @param {HTMLElement} host
+ * @param {HTMLElement} notices the place of the notices in the view
  * @returns {() => void} undoes it
  */
-export function coverPage(host) {
+export function coverPage(host, notices) {
   const covered = [...document.body.children].filter(
-    (element) => !element.contains(host) && !element.matches("script, [aria-live], #notices") && !element.hasAttribute("inert"),
+    (element) => !element.contains(host) && !element.matches("script, [aria-live]") && !element.hasAttribute("inert"),
   );
   for (const element of covered) element.setAttribute("inert", "");
+  const moveBack = moveNotices(notices);
   return () => {
+    moveBack();
     for (const element of covered) element.removeAttribute("inert");
   };
 }
@@ -83,6 +86,7 @@ export function createView(host, subject, t, handlers) {
   const frame = h("div", { class: "capture-frame", "aria-hidden": "true" }, h("i"), h("i"), h("i"), h("i"));
   const title = h("h2", { class: "capture-title" }, t(kind === "selfie" ? "capture.title.selfie" : `capture.title.${shape}.${side}`));
   const hint = h("p", { class: "capture-hint", role: "status", "aria-live": "polite" });
+  const notices = h("div", { class: "notices" });
   const room = h("div", { class: "capture-room" });
   const torch = tool("light", t("capture.torch"), () => {
     lit = !lit;
@@ -106,6 +110,7 @@ export function createView(host, subject, t, handlers) {
     { class: "capture", "data-kind": kind, "data-shape": shape, "data-side": side, "data-state": "starting", "aria-label": t("capture.view") },
     video,
     frame,
+    notices,
     h(
       "div",
       { class: "capture-top" },
@@ -150,8 +155,9 @@ export function createView(host, subject, t, handlers) {
   frame.hidden = true;
   host.replaceChildren(root);
   watch.observe(room);
+  watch.observe(notices);
   watch.observe(root);
-  const uncover = coverPage(host);
+  const uncover = coverPage(host, notices);
 
   return {
     video,

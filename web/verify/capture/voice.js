@@ -1,9 +1,17 @@
 /** Speaks the steps of the assisted challenge, where the browser has a voice for the language. It can be switched off. */
 
+/** The tags of voices, where they differ from the page's. @type {Record<string, string>} */
+const TAGS = { pt: "pt-BR", "zh-Hans": "zh-CN", "zh-Hant": "zh-TW" };
+
+/** @param {string} language */
+const tagOf = (language) => TAGS[language] ?? language;
+
 /** Whether the browser has a voice for the language. @param {string} language */
 export function hasVoice(language) {
   try {
-    return speechSynthesis.getVoices().some(({ lang }) => lang.toLowerCase().startsWith(language));
+    // Android writes pt_BR.
+    const tag = tagOf(language).toLowerCase();
+    return speechSynthesis.getVoices().some(({ lang }) => `${lang.replaceAll("_", "-").toLowerCase()}-`.startsWith(`${tag}-`));
   } catch {
     return false;
   }
@@ -21,7 +29,7 @@ export function createVoice(language) {
       if (!isOn || !hasVoice(language)) return;
       stop();
       const spoken = new SpeechSynthesisUtterance(text);
-      spoken.lang = language;
+      spoken.lang = tagOf(language);
       speechSynthesis.speak(spoken);
     },
     /** @param {boolean} on */

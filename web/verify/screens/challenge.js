@@ -8,7 +8,7 @@ import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { has, language, t } from "../i18n.js";
 import * as router from "../router.js";
-import { otherDevice, isTouch, trouble } from "./trouble.js";
+import { isRefusal, isTouch, otherDevice, trackSupport, trouble } from "./trouble.js";
 
 /** @typedef {import("../capture/challenge.js").Route} Route */
 /** @typedef {{route: Route, restart: boolean}} Start */
@@ -38,7 +38,7 @@ const hasTurns = () => app.facts().current.biometricType === "liveness";
 export function render(part, params) {
   const { selfie } = app.currentWork().pictures;
   if (part === "camera") return live(params ?? { route: chosen, restart: false });
-  if (part === "trouble") return trouble("selfie", params?.code ?? "no_camera", params?.app ?? null, null);
+  if (part === "trouble") return trouble("selfie", params?.code ?? "no_camera", null);
   if (part === "stopped" && params) return stopped(params);
   if (part === "assisted") return primer("assisted");
   return selfie ? summary(selfie) : primer("standard");
@@ -55,8 +55,8 @@ async function primer(route) {
     const { cameraSupport } = await import("../capture/camera.js");
     const support = await cameraSupport();
     if (!support.ok) {
-      track("camera", "failed", support.reason ?? undefined);
-      return trouble("selfie", support.reason ?? "no_camera", support.inAppBrowser, null);
+      trackSupport(support.reason);
+      return trouble("selfie", support.reason ?? "no_camera", null);
     }
     // Loads while the applicant reads.
     setTimeout(view, 300);
@@ -102,8 +102,7 @@ function live({ route, restart }) {
     } catch (error) {
       if (left.signal.aborted) return;
       const { code, status } = /** @type {{code?: string, status?: number}} */ (error);
-      if (code === "permission_denied") track("camera", "denied", code);
-      else if (code) track("camera", "failed", code);
+      if (code) track("camera", isRefusal(code) ? "denied" : "failed", code);
       if (code) instead("trouble", { code });
       else if (status === 401) app.problemText(error);
       else stop("paused", "server");

@@ -1,7 +1,7 @@
 // Screens for visits that end without an outcome. Each says what to do next.
 import * as api from "../api.js";
 import * as app from "../app.js";
-import { actions, announce, button, h, heading, hero, lead, note } from "../dom.js";
+import { actions, announce, button, h, heading, hero, lead, note, wayOut } from "../dom.js";
 import { canLeave, leave } from "../embed.js";
 import { countryName, t } from "../i18n.js";
 import * as router from "../router.js";
@@ -15,15 +15,25 @@ const ICONS = {
   failed: "offline", finished: "check", revoked: "link", inreview: "clock", renewed: "check",
 };
 
-/** The link back to the merchant, or a note that the page can be closed. @param {"primary" | "secondary"} [kind] @param {() => void} [before] @returns {Node} */
-export function wayBack(kind = "primary", before = () => {}) {
-  return canLeave()
-    ? button(kind, t("page.return", { merchant: app.merchant() }), () => {
-        before();
-        leave();
-      })
-    : h("p", { class: "fine" }, t("page.mayclose"));
+/**
+ * The way back to the merchant: out of its modal, to the return URL, or to its website. Null if none is known, and on a
+ * second device, where people return to their other screen.
+ * @param {"primary" | "secondary"} [kind] @param {() => void} [before] @returns {HTMLElement | null}
+ */
+export function returnWay(kind = "primary", before = () => {}) {
+  const text = t("page.return", { merchant: app.merchant() });
+  if (canLeave()) {
+    return button(kind, text, () => {
+      before();
+      leave();
+    });
+  }
+  const { websiteUrl } = app.brand() ?? {};
+  return websiteUrl && !app.isHandedOff() ? wayOut(kind, text, websiteUrl, before) : null;
 }
+
+/** The way back to the merchant, or a note that the page can be closed. @param {"primary" | "secondary"} [kind] @param {() => void} [before] @returns {Node} */
+export const wayBack = (kind, before) => returnWay(kind, before) ?? h("p", { class: "fine" }, t("page.mayclose"));
 
 /** Opens the first screen of the tab's invitation. */
 function restart() {
@@ -96,7 +106,7 @@ export function render(_part, params) {
     : null;
   const ways =
     canReopen ? [restart(), wayBack("secondary", app.notifyExpired)]
-    : isRenewable ? [renewal(params, problem), canLeave() && wayBack("secondary")]
+    : isRenewable ? [renewal(params, problem), returnWay("secondary")]
     : [kind === "failed" ? null : wayBack(), again];
   return {
     body: [hero(ICONS[kind] ?? "alert", "wait"), heading(t(canReopen ? "end.session.title" : `end.${kind}.title`)), lead(body), links(), problem, actions(...ways)],

@@ -3,15 +3,21 @@ import * as app from "../app.js";
 import { h } from "../dom.js";
 import { t } from "../i18n.js";
 
-/** Null if the merchant has neither. */
+/** Null if the merchant has neither. If both are one address, there is one link. */
 export function links() {
   const { privacyUrl = null, contact = null } = app.brand() ?? {};
-  const merchant = app.merchant();
-  /** @param {string} address @param {string} text */
-  const link = (address, text) =>
-    address.includes("@") && !address.includes("://")
-      ? h("a", { href: `mailto:${address}` }, text)
-      : h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, text);
-  if (!privacyUrl && !contact) return null;
-  return h("p", { class: "links" }, privacyUrl && link(privacyUrl, t("page.privacy", { merchant })), contact && link(contact, t("page.contact", { merchant })));
+  const second = contact === privacyUrl ? null : contact;
+  if (!privacyUrl && !second) return null;
+  return h(
+    "p",
+    { class: "links" },
+    privacyUrl && link(privacyUrl, t("page.privacy")),
+    second && link(second, t("page.contact", { merchant: app.merchant() })),
+  );
+}
+
+/** @param {string} address an email or https address @param {string} text */
+function link(address, text) {
+  const isEmail = address.includes("@") && !address.includes("://");
+  return isEmail ? h("a", { href: `mailto:${address}` }, text) : h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, text);
 }

@@ -4,6 +4,7 @@ import * as api from "../api.js";
 import * as app from "../app.js";
 import { boot, tokens, wasPressed } from "../boot.js";
 import { actions, announce, button, h, heading, hero, lead, note, rows } from "../dom.js";
+import { notifyError } from "../embed.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { clock, dateTime, either, language, t } from "../i18n.js";
@@ -153,6 +154,7 @@ export async function linkProblem(error, link) {
   if (["token_used", "in_review", "attempt_in_progress"].includes(body.error) && (await goOn(link))) return true;
   const kind = KINDS[String(body.error)];
   if (!kind) return false;
+  notifyError(String(body.error));
   await app.finish(kind, { canRenew: body.canRenew });
   return true;
 }

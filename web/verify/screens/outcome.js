@@ -1,16 +1,19 @@
 // The outcome: passed, under review, or what to correct; only those steps are repeated. It never mentions
 // screening.
 import * as app from "../app.js";
-import { actions, button, h, heading, hero, icon, lead } from "../dom.js";
+import { actions, button, h, heading, hero, icon, lead, wayOut } from "../dom.js";
 import { notify } from "../embed.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { has, t } from "../i18n.js";
 import * as router from "../router.js";
-import { wayBack } from "./end.js";
+import { returnWay, wayBack } from "./end.js";
 import { links } from "./links.js";
 
 /** @typedef {{status: string, codes: number[], isUnexpected?: boolean, final: boolean}} Result */
+
+/** Codes that ask people to sign in with their own account. */
+const HAS_ACCOUNT = [2306, 2307];
 
 /** @type {router.Render} */
 export async function render(_part, params) {
@@ -32,6 +35,10 @@ export async function render(_part, params) {
   if (!codes.length) {
     return { body: [hero("clock", "wait"), heading(t("outcome.neutral.title")), lead(t("outcome.neutral.body", { merchant })), links(), actions(...ways())] };
   }
+  if (result.final && codes.length === 1 && HAS_ACCOUNT.includes(Number(codes[0]))) {
+    // To these people nothing went wrong.
+    return { body: [hero("person", "wait"), heading(t(`code.${codes[0]}.title`)), lead(t(`code.${codes[0]}.fix`, { merchant })), links(), actions(...waysToSignIn())] };
+  }
   const fixes = h("ul", { class: "fixes" }, ...codes.map((code) => fix(code, merchant)));
   if (result.final) {
     const isHopeless = !redo.length;
@@ -43,7 +50,7 @@ export async function render(_part, params) {
         isHopeless ? null : h("h2", { class: "small" }, t("outcome.used.why")),
         fixes,
         links(),
-        actions(...ways()),
+        actions(...(codes.some((code) => HAS_ACCOUNT.includes(Number(code))) ? waysToSignIn() : ways())),
       ],
     };
   }
@@ -79,9 +86,19 @@ function fix(code, merchant) {
   return h("li", null, icon("alert"), h("div", null, h("h2", null, t(`code.${name}.title`)), h("p", null, t(`code.${name}.fix`, { merchant }))));
 }
 
-/** After the outcome: a note to return to the other device, or the link back to the merchant. @returns {Node[]} */
-function ways() {
-  return app.hasSession() && app.facts().claimed ? [h("p", { class: "fine" }, t("outcome.handoff"))] : [wayBack()];
+const noteOfOtherScreen = () => h("p", { class: "fine" }, t("outcome.handoff"));
+
+/** After the outcome: a note to return to the other device, or the way back to the merchant. @returns {Node[]} */
+const ways = () => [app.isHandedOff() ? noteOfOtherScreen() : wayBack()];
+
+/** For a person who has an account: the merchant's page to sign in, if it is known. @returns {(Node | null)[]} */
+function waysToSignIn() {
+  const { signInUrl } = app.brand() ?? {};
+  const merchant = app.merchant();
+  const isHandedOff = app.isHandedOff();
+  const other = isHandedOff ? noteOfOtherScreen() : null;
+  if (signInUrl) return [other, wayOut("primary", t("outcome.signin", { merchant }), signInUrl), isHandedOff ? null : returnWay("secondary")];
+  return ways();
 }
 
 /** Reads the session's outcome. If it is final, notifies the merchant's page and deletes the data on this device. @returns {Promise<Result>} */

@@ -10,7 +10,7 @@ import * as reading from "../reading.js";
 import * as router from "../router.js";
 import * as challenge from "./challenge.js";
 import { TYPE_ICONS } from "./document.js";
-import { trouble } from "./trouble.js";
+import { trackSupport, trouble } from "./trouble.js";
 
 /** How often a poor picture is rejected. After that, the applicant may use it. */
 const REFUSALS = 2;
@@ -33,7 +33,7 @@ export const hasCamera = () => isCameraUsed;
 export const renderSide = (side) => (part, params) => {
   if (side === "selfie" && challenge.isRequired()) return challenge.render(part, params);
   if (part === "camera") return camera(side);
-  if (part === "trouble") return troubleWithFiles(side, params?.code ?? "no_camera", params?.app ?? null);
+  if (part === "trouble") return troubleWithFiles(side, params?.code ?? "no_camera");
   if (app.currentWork().pictures[side]) return review(side);
   return primer(side, part === "file", Boolean(params?.opens));
 };
@@ -57,8 +57,8 @@ async function primer(side, asFile, opens) {
     const { cameraSupport } = await import("../capture/camera.js");
     const support = await cameraSupport();
     if (!support.ok && wantsCamera(side)) {
-      track("camera", "failed", support.reason ?? undefined);
-      return troubleWithFiles(side, support.reason ?? "no_camera", support.inAppBrowser);
+      trackSupport(support.reason);
+      return troubleWithFiles(side, support.reason ?? "no_camera");
     }
     live = support.ok;
     // Loads while the applicant reads.
@@ -202,11 +202,11 @@ function camera(side) {
   return { body: [h("h1", { class: "quiet", tabindex: "-1" }, title(side)), host], shown: run, cleanup: () => ended.abort() };
 }
 
-/** Help for a camera that does not work. @param {flow.Side} side @param {string} code @param {string | null} inApp */
-function troubleWithFiles(side, code, inApp) {
+/** Help for a camera that does not work. @param {flow.Side} side @param {string} code */
+function troubleWithFiles(side, code) {
   const problem = h("div", { class: "problem" });
   const photo = chooser(side, problem, side === "selfie" ? "user" : "environment");
-  return trouble(side, code, inApp, { photo, file: chooser(side, problem), problem });
+  return trouble(side, code, { photo, file: chooser(side, problem), problem });
 }
 
 /** @param {flow.Side} side @returns {Promise<router.Screen>} */

@@ -4,62 +4,85 @@ import { actions, announce, button, h, heading, hero, lead } from "../dom.js";
 import { track } from "../events.js";
 import { t } from "../i18n.js";
 import * as router from "../router.js";
+import { cameraHelp, watchPermission } from "./camera-help.js";
 
 export const isTouch = () => matchMedia("(pointer: coarse)").matches;
+
+/** Causes that no new request can remove. */
+const HOPELESS = ["insecure", "unsupported", "in_app_browser", "embedded"];
+/** Whether the page's developer was told that the page around it does not permit the camera. */
+let isReported = false;
 
 /** The ways with a file. `photo` is from the phone's own camera app, which works even if pages may not use the camera.
  * @typedef {{photo: {input: Node, open: () => void}, file: {input: Node, open: () => void} | null, problem: Node}} Files */
 
 /**
  * @param {import("../flow.js").Side} side
- * @param {string} code
- * @param {string | null} inApp
+ * @param {string} reason why there is no picture
  * @param {Files | null} files null: the picture must be live
- * @returns {router.Screen}
+ * @returns {Promise<router.Screen>}
  */
-export function trouble(side, code, inApp, files) {
+export async function trouble(side, reason, files) {
+  const { blocksCamera, cameraSupport, inAppBrowser } = await import("../capture/camera.js");
+  const inApp = inAppBrowser(navigator.userAgent);
+  // Such an app has no place where the person could allow the camera.
+  const code = reason === "permission_denied" && blocksCamera(navigator.userAgent) ? "in_app_browser" : reason;
+  const isDenied = code === "permission_denied";
+  const isHopeless = HOPELESS.includes(code);
   const isPhone = isTouch();
-  const isSecond = files !== null && isPhone && code !== "permission_denied";
-  const again = button(isSecond ? "secondary" : "primary", t("page.retry"), async () => {
+  const openCamera = () => router.show(side, { part: "camera" });
+  const again = button(files !== null && isPhone && !isDenied ? "secondary" : "primary", t("page.retry"), async () => {
     track("camera", "retried");
-    const { cameraSupport } = await import("../capture/camera.js");
     const { ok } = await cameraSupport();
-    if (ok) router.show(side, { part: "camera" });
+    if (ok) openCamera();
     else announce(t(`trouble.${code}.title`));
   });
-  const isHopeless = ["insecure", "unsupported", "in_app_browser"].includes(code);
   const elsewhere =
-    inApp !== null && !app.facts().claimed ? button("secondary", t("trouble.otherbrowser"), () => router.show("device", { part: "link", params: { from: side } }), "link")
+    // The same link in a window of its own works.
+    (inApp !== null || code === "embedded") && !app.facts().claimed ? button(isHopeless && files === null ? "primary" : "secondary", t("trouble.otherbrowser"), () => router.show("device", { part: "link", params: { from: side } }), "link")
     : isPhone && files !== null ? null
-    : otherDevice(side, files === null && isHopeless);
+    : otherDevice(side, isHopeless && (files === null || code === "embedded"));
+  if (code === "embedded") reportEmbedding();
+  let unwatch = () => {};
   return {
     body: [
       hero("camera", "wait"),
       heading(t(`trouble.${code}.title`)),
-      lead(t(`trouble.${code}.body`, { app: inApp && inApp !== "WebView" ? inApp : t("trouble.in_app_browser.app") })),
-      code === "permission_denied" ? h("div", { class: "panel" }, h("h2", { class: "small" }, t("trouble.help.title")), h("p", null, t(`trouble.help.${browser()}`))) : null,
+      isDenied ? cameraHelp(inApp) : lead(t(`trouble.${code}.body`, { app: inApp && inApp !== "WebView" ? inApp : t("trouble.in_app_browser.app") })),
       files?.problem ?? null,
       actions(
-        files && isPhone ? button(code === "permission_denied" ? "secondary" : "primary", t("picture.useapp"), files.photo.open, "camera") : null,
-        isHopeless ? null : again,
+        isDenied ? again : null,
+        files && isPhone ? button(isDenied ? "secondary" : "primary", t("picture.useapp"), files.photo.open, "camera") : null,
+        isDenied || isHopeless ? null : again,
         elsewhere,
         files?.file ? button("plain", t("picture.usefile"), files.file.open) : null,
       ),
       files?.file?.input ?? null,
       files?.photo.input ?? null,
     ],
+    shown: () => {
+      if (isDenied) unwatch = watchPermission(openCamera);
+    },
+    cleanup: () => unwatch(),
   };
 }
+
+/** Whether the person or the page around this one refused the camera. @param {string} code */
+export const isRefusal = (code) => code === "permission_denied" || code === "embedded";
+
+/** Records why no camera can be requested. @param {string | null} reason */
+export const trackSupport = (reason) => track("camera", reason === "embedded" ? "denied" : "failed", reason ?? undefined);
 
 /** The button to continue on another device. @param {import("../flow.js").Side} side @param {boolean} [isFirst] */
 export const otherDevice = (side, isFirst = false) =>
   button(isFirst ? "primary" : "secondary", t("trouble.otherdevice"), () => router.show("device", { params: { from: side } }), "phone");
 
-/** The browser whose instructions apply. */
-function browser() {
-  const agent = navigator.userAgent;
-  if (/iPhone|iPad/.test(agent) || (/Macintosh/.test(agent) && isTouch())) return "ios";
-  if (/Android/.test(agent)) return "android";
-  if (/Firefox\//.test(agent)) return "firefox";
-  return /Chrome\//.test(agent) ? "chrome" : "safari";
+/** Names the fix for the developer of the page around this one. */
+function reportEmbedding() {
+  if (isReported) return;
+  isReported = true;
+  const { origin } = location;
+  console.error(
+    `Bonafide: the page around this one does not permit the camera. Give the iframe the attribute allow="camera", and if that page sends a Permissions-Policy, add camera=(self "${origin}")`,
+  );
 }

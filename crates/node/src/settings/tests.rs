@@ -85,6 +85,14 @@ fn settings_are_checked_and_named() {
             r##"{"brandColor":"#112233","privacyUrl":"https://acme.example/privacy"}"##,
         ),
         (
+            "websiteUrl=https://acme.example",
+            r##"{"brandColor":"#112233","websiteUrl":"https://acme.example/"}"##,
+        ),
+        (
+            "signInUrl=https://acme.example/login?next=/",
+            r##"{"brandColor":"#112233","signInUrl":"https://acme.example/login?next=/"}"##,
+        ),
+        (
             "contact=help@acme.example",
             r##"{"brandColor":"#112233","contact":"help@acme.example"}"##,
         ),
@@ -105,6 +113,14 @@ fn settings_are_checked_and_named() {
             "privacyUrl - must be an https address",
         ),
         ("privacyUrl=javascript:alert(1)", "privacyUrl - "),
+        (
+            "websiteUrl=http://acme.example",
+            "websiteUrl - must be an https address",
+        ),
+        (
+            "signInUrl=acme.example/login",
+            "signInUrl - must be an https address",
+        ),
         ("contact=call me", "contact - must be an e-mail address"),
         ("screeningThreshold=2", "screeningThreshold"),
         (
@@ -248,6 +264,7 @@ fn every_member_is_known_by_its_name() {
     let whole = serde_json::json!({
         "screeningThreshold": 0.5, "screeningProfile": "strict", "screeningLists": ["a"], "walletAlertDays": 7, "blockedCountries": ["KP"], "allowedOrigins": ["https://a.example"],
         "brandName": "a", "brandLogo": "a", "brandColor": "#112233", "privacyUrl": "https://a.example/", "contact": "a@a.example",
+        "websiteUrl": "https://a.example/", "signInUrl": "https://a.example/in",
         "fourEyes": true, "requireSecondFactor": true, "maxGroups": 1, "maxFlows": 1, "rateVerify": 1, "rateMonitoring": 1, "rateReads": 1, "rateWrites": 1,
     });
     let settings: MerchantSettings = serde_json::from_value(whole.clone()).unwrap();

@@ -37,6 +37,11 @@ pub fn allowed_origin(text: &str, allowed_origins: &[String]) -> Option<String> 
     allowed_origins.contains(&origin).then_some(origin)
 }
 
+/// The origin of an address, such as `https://shop.example`; `null` if it has none, as browsers write it.
+pub fn origin_of(address: &str) -> String {
+    Url::parse(address).map_or_else(|_| "null".to_owned(), |url| url.origin().ascii_serialization())
+}
+
 /// An https address.
 pub(super) fn https_address(text: &str) -> Option<String> {
     let url = web_address(text.trim())?;

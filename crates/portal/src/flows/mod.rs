@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use http_server::path::PathText;
+use reference::languages::{Language, languages};
 use reference::{Country, UTOPIA};
 use service::flows::{self, Draft, SaveOutcome};
 use service::permissions::Action;
@@ -138,6 +139,8 @@ struct EditorPage {
     types: [&'static str; 4],
     backs: [(&'static str, &'static str); 2],
     lists: Vec<ListBox>,
+    /// The languages of the hosted page.
+    languages: &'static [Language],
 }
 
 #[derive(Template)]
@@ -164,6 +167,7 @@ impl Editor {
         let form = FlowForm::new(self.body);
         let shown = html(EditorPage {
             lists: list_boxes(app, &form.screening_lists()),
+            languages: languages(),
             form,
             look: self.look,
             countries: countries(!live),

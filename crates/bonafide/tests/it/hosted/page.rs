@@ -1,5 +1,6 @@
 //! The hosted page as browsers get it: content by link, texts, languages, embedding, and files.
 
+use reference::languages::languages;
 use reqwest::header;
 use serde_json::{Value, json};
 
@@ -12,7 +13,7 @@ on_both!(a_link_is_shown_without_being_used, |backend| {
     let token = account.token(&server).await;
     let expected = |preview: &Value| {
         let rest = json!({
-            "merchantName": "Test", "logoUrl": null, "color": null, "privacyUrl": null, "contact": null, "isSandbox": true,
+            "merchantName": "Test", "logoUrl": null, "color": null, "privacyUrl": null, "contact": null, "websiteUrl": null, "signInUrl": null, "isSandbox": true,
             "documentTypes": ["PASSPORT", "ID_CARD"], "asksDocument": true, "biometricType": "live selfie", "documentUploadType": "fileCapture",
             "fields": ["dob"], "minutes": 2, "expiresAt": preview["expiresAt"],
         });
@@ -177,6 +178,41 @@ on_both!(a_merchants_notice_and_contact_are_linked, |backend| {
     );
 });
 
+on_both!(a_merchants_website_and_sign_in_are_given, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let account = Account::new(&server).await;
+    account.set(
+        &server,
+        &[
+            "websiteUrl=https://acme.example",
+            "signInUrl=https://acme.example/login",
+        ],
+    );
+    let token = account.token(&server).await;
+    let given = |body: &Value| (body["websiteUrl"].clone(), body["signInUrl"].clone());
+    let expected = (
+        json!("https://acme.example/"),
+        json!("https://acme.example/login"),
+    );
+    let (opened, _) = boot(page(&server, &format!("?token={token}")).await).await;
+    assert_eq!(given(&opened["preview"]), expected);
+    assert_eq!(given(&opened["merchant"]), expected);
+    assert_eq!(
+        given(&anonymous(&server, "preview", json!({"token": token})).await.1),
+        expected
+    );
+    anonymous(&server, "exchange", json!({"token": token})).await;
+    let (used, _) = boot(page(&server, &format!("?token={token}")).await).await;
+    assert_eq!(used["state"], "token_used");
+    assert_eq!(given(&used["merchant"]), expected, "a used link leads back");
+    let (guessed, _) = boot(page(&server, &format!("?token={}guessed", &token[..8])).await).await;
+    assert_eq!(
+        guessed["merchant"],
+        Value::Null,
+        "a short id gives no address away"
+    );
+});
+
 on_both!(only_allowed_origins_embed_and_are_returned_to, |backend| {
     let server = Server::start(backend, &[]).await;
     let account = Account::new(&server).await;
@@ -203,7 +239,7 @@ on_both!(only_allowed_origins_embed_and_are_returned_to, |backend| {
     );
     assert_eq!(
         boot(response).await.0["embed"],
-        json!({"returnUrl": null, "origin": null})
+        json!({"returnUrl": null, "origin": null, "refusedReturn": "https://shop.example"})
     );
 
     account.set(
@@ -216,7 +252,7 @@ on_both!(only_allowed_origins_embed_and_are_returned_to, |backend| {
     let ancestors = "frame-ancestors https://shop.example https://www.shop.example:8443";
     let response = page(&server, &query).await;
     assert!(policy(&response).ends_with(ancestors) && !response.headers().contains_key("x-frame-options"));
-    let embed = json!({"returnUrl": "https://shop.example/done?a=1", "origin": "https://shop.example"});
+    let embed = json!({"returnUrl": "https://shop.example/done?a=1", "origin": "https://shop.example", "refusedReturn": null});
     assert_eq!(boot(response).await.0["embed"], embed);
     let reloaded = page(&server, &format!("?m={}", &token[..8])).await;
     assert!(policy(&reloaded).ends_with(ancestors), "a reload keeps it");
@@ -230,8 +266,86 @@ on_both!(only_allowed_origins_embed_and_are_returned_to, |backend| {
     .await;
     assert_eq!(
         boot(foreign).await.0["embed"],
-        json!({"returnUrl": null, "origin": null})
+        json!({"returnUrl": null, "origin": null, "refusedReturn": "https://evil.example"})
     );
+});
+
+on_both!(a_refused_website_learns_the_reason, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let account = Account::new(&server).await;
+    account.set(&server, &["allowedOrigins=https://shop.example"]);
+    let token = account.token(&server).await;
+    let framed = |query: String| {
+        let request = server.http.get(format!("{}/verify{query}", server.base));
+        let request = request.header("sec-fetch-dest", "iframe");
+        async move { request.send().await.unwrap() }
+    };
+    let evil = format!("?token={token}&origin=https%3A%2F%2Fevil.example&lang=en");
+    for _ in 0..2 {
+        let refused = framed(evil.clone()).await;
+        assert_eq!(refused.status(), 403);
+        assert!(policy(&refused).ends_with("frame-ancestors *"));
+        assert!(!refused.headers().contains_key("x-frame-options"));
+        let (told, html) = boot(refused).await;
+        assert_eq!(told["code"], "origin_not_allowed");
+        assert!(
+            told["message"]
+                .as_str()
+                .unwrap()
+                .starts_with("https://evil.example is not")
+        );
+        assert!(!html.contains(&token) && !html.contains("Test"), "{html}");
+    }
+    // Without a frame around it, an origin means nothing.
+    let alone = server
+        .http
+        .get(format!("{}/verify{evil}", server.base))
+        .header("sec-fetch-dest", "document");
+    assert_eq!(boot(alone.send().await.unwrap()).await.0["state"], "open");
+    let unknown = framed("?token=nobody00abc&origin=https://shop.example".into()).await;
+    assert_eq!(
+        (
+            unknown.status().as_u16(),
+            policy(&unknown).ends_with("frame-ancestors *")
+        ),
+        (404, true)
+    );
+    assert_eq!(boot(unknown).await.0["code"], "link_invalid");
+    let guessed = format!("?token={}guessed&origin=https://guess.example", &token[..8]);
+    assert_eq!(framed(guessed).await.status(), 403);
+    let back = format!("?token={token}&returnUrl=myapp%3A%2F%2Fdone");
+    assert_eq!(
+        boot(page(&server, &back).await).await.0["embed"]["refusedReturn"],
+        "null"
+    );
+    // At the same moment, too.
+    let others = (0..30).map(|count| {
+        framed(format!(
+            "?token={token}&origin=https://other{}.example",
+            count / 2
+        ))
+    });
+    for other in futures_util::future::join_all(others).await {
+        assert_eq!(other.status(), 403);
+    }
+    for count in 15..30 {
+        let other = format!("?token={token}&origin=https://other{count}.example");
+        assert_eq!(framed(other).await.status(), 403);
+    }
+
+    // Each origin once, and no more than twenty a day. A short id alone records nothing.
+    let embedding = "select count(*) from audit where action = 'merchant.embedding_refused' \
+                     and subject = 'https://evil.example'";
+    assert_eq!(server.count(embedding).await, 1);
+    let returned = "select count(*) from audit where action = 'merchant.return_refused' and subject = 'null'";
+    assert_eq!(server.count(returned).await, 1);
+    let guessed = "select count(*) from audit where subject = 'https://guess.example'";
+    assert_eq!(server.count(guessed).await, 0);
+    let all = "select count(*) from audit where action in ('merchant.embedding_refused', 'merchant.return_refused')";
+    assert_eq!(server.count(all).await, 20);
+    let twice = "select count(*) from (select subject from audit where action = 'merchant.embedding_refused' \
+                 group by subject having count(*) > 1) as twice";
+    assert_eq!(server.count(twice).await, 0, "each origin once a day");
 });
 
 on_both!(the_page_speaks_the_visitors_language, |backend| {
@@ -248,10 +362,13 @@ on_both!(the_page_speaks_the_visitors_language, |backend| {
         ("en", "?lang=../x", "en", "ltr", ""),
     ] {
         let (boot, html) = boot(request(accepted, query).await.unwrap()).await;
-        assert_eq!((&boot["lang"], &boot["dir"]), (&json!(language), &json!(dir)));
+        assert_eq!(boot["lang"], language);
         assert!(html.contains(&format!("<html lang=\"{language}\" dir=\"{dir}\"")));
         assert!(html.contains(title));
-        assert_eq!(boot["languages"], json!(["ar", "de", "en", "es", "fr", "pt"]));
+        let codes: Vec<_> = languages().iter().map(|language| language.code).collect();
+        assert_eq!(boot["languages"], json!(codes));
+        let ar = json!({"code": "ar", "name": "العربية", "dir": "rtl", "or": [" أو ", " أو ", " أو "]});
+        assert!(boot["offered"].as_array().unwrap().contains(&ar));
         assert!(
             boot["strings"]["open.start"].is_string()
                 && boot["languages"].as_array().unwrap().contains(&json!("en"))

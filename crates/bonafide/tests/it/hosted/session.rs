@@ -33,7 +33,7 @@ on_both!(a_session_tells_how_it_stands, |backend| {
         ("maxAttempts", json!(3)),
         (
             "merchant",
-            json!({"name": "Test", "logoUrl": null, "color": null, "privacyUrl": null, "contact": null}),
+            json!({"name": "Test", "logoUrl": null, "color": null, "privacyUrl": null, "contact": null, "websiteUrl": null, "signInUrl": null}),
         ),
         ("consent", Value::Null),
         ("outcome", Value::Null),

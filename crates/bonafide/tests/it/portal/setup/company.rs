@@ -45,6 +45,44 @@ on_both!(settings_for_all_flows, |backend| {
     }
 });
 
+on_both!(refused_websites_are_listed_until_they_are_allowed, |backend| {
+    let (server, merchant, owner) = start(backend).await;
+    let page = owner.get("/portal/branding").await.page();
+    assert!(!page.contains("Origins refused in the last 30 days"));
+    let flow = server.flow(&merchant, &json!({"name": "Shop"}));
+    let group = json!({"name": "Group", "flowIds": [flow]});
+    let (_, group) = server.post("/v2/public/groups", &merchant.sandbox, group).await;
+    let link = json!({"userId": "user-1", "groupId": group["groupId"], "flowId": flow});
+    let (_, link) = server
+        .post("/v2/sdk/session/web-sdk-link", &merchant.sandbox, link)
+        .await;
+    let (_, query) = link["url"].as_str().unwrap().split_once('?').unwrap();
+    let back = "returnUrl=https://shop.example/done&origin=https://shop.example";
+    let visit = server.http.get(format!("{}/verify?{query}&{back}", server.base));
+    assert_eq!(visit.send().await.unwrap().status(), 200);
+
+    let page = owner.get("/portal/branding").await.page();
+    for part in [
+        "Origins refused in the last 30 days",
+        "https://shop.example",
+        "Receiving the applicant afterwards",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let trail = owner
+        .get("/portal/audit?action=merchant.return_refused")
+        .await
+        .page();
+    assert!(
+        trail.contains("https://shop.example") && trail.contains("website"),
+        "{trail}"
+    );
+    let allowed = [("allowedOrigins", Some("https://shop.example"))];
+    send(&owner, "/portal/branding", &page, &allowed).await.redirect();
+    let page = owner.get("/portal/branding").await.page();
+    assert!(!page.contains("Origins refused in the last 30 days"), "{page}");
+});
+
 on_both!(settings_changed_at_once_are_both_kept, |backend| {
     let (server, merchant, owner) = start(backend).await;
     let page = owner.get("/portal/branding").await.page();
@@ -69,9 +107,15 @@ on_both!(settings_changed_at_once_are_both_kept, |backend| {
     assert_eq!(stored, expected);
 });
 
-on_both!(only_a_page_with_the_profile_changes_it, |backend| {
+on_both!(only_a_page_with_a_field_changes_its_setting, |backend| {
     let (server, merchant, owner) = start(backend).await;
-    server.bonafide(&["merchant", "set", &merchant.id, "screeningProfile=strict"]);
+    server.bonafide(&[
+        "merchant",
+        "set",
+        &merchant.id,
+        "screeningProfile=strict",
+        "websiteUrl=https://acme.example",
+    ]);
     let page = owner.get("/portal/branding").await.page();
     let refused = [("screeningProfile", None), ("contact", Some("call me"))];
     let refused = send(&owner, "/portal/branding", &page, &refused).await;
@@ -85,11 +129,16 @@ on_both!(only_a_page_with_the_profile_changes_it, |backend| {
         (Some("ofac"), json!("ofac")),
         (Some("standard"), Value::Null),
     ] {
-        let change = [("screeningProfile", sent), ("brandName", Some("Acme"))];
+        let change = [
+            ("screeningProfile", sent),
+            ("websiteUrl", None),
+            ("brandName", Some("Acme")),
+        ];
         send(&owner, "/portal/branding", &page, &change).await.redirect();
         let shown = server.bonafide(&["merchant", "set", &merchant.id, "maxFlows=5"]);
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown["screeningProfile"], stored, "{sent:?}");
+        assert_eq!(shown["websiteUrl"], "https://acme.example/");
     }
     let refused = send(
         &owner,

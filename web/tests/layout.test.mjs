@@ -1,0 +1,190 @@
+// Every screen fits in every language: at 320 and 360 px, and with text of 200 %, nothing is cut, overlaps or sticks
+// out. Without EVERY_SCREEN=1 (`make test-all`) the languages are Arabic, German, Japanese, and one that has the longest
+// text of all languages for each key.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { answerTo, desktop, drawn, newVisitor, startBrowser } from "./browser.mjs";
+import { person, t } from "./person.mjs";
+import { documentsFlow, specimen, startServer } from "./server.mjs";
+
+const locales = new URL("../locales/", import.meta.url);
+/** @type {Record<string, Record<string, string>>} */
+const texts = Object.fromEntries(
+  readdirSync(locales).map((name) => [name.slice(0, -5), JSON.parse(readFileSync(new URL(name, locales), "utf8"))]),
+);
+
+/** The language whose file is replaced by the longest texts. */
+const LONGEST = "mt";
+const languages = process.env.EVERY_SCREEN ? [...Object.keys(texts), LONGEST] : ["ar", "de", "ja", LONGEST];
+const LAYOUTS = [
+  { width: 320, height: 568, text: 100 },
+  { width: 360, height: 740, text: 100 },
+  { width: 360, height: 740, text: 200 },
+];
+
+/** How wide a text is, roughly: East Asian characters are twice as wide. @param {string} text */
+const width = (text) => [...text.replace(/\{\w+, plural, .*\}/, "")].reduce((sum, c) => sum + (/[\u1100-\u11ff\u2e80-\uffef]/.test(c) ? 2 : 1), 0);
+
+/** The longest text for each key. Plurals stay English, because their forms differ. */
+const longest = Object.fromEntries(
+  Object.entries(texts["en"] ?? {}).map(([key, english]) => {
+    if (english.includes(", plural,")) return [key, english];
+    const all = Object.values(texts).map((language) => language[key] ?? "");
+    return [key, all.reduce((a, b) => (width(b) > width(a) ? b : a))];
+  }),
+);
+
+/** @type {import("./server.mjs").Server} */ let server;
+/** @type {import("./browser.mjs").Browser} */ let browser;
+before(async () => {
+  [server, browser] = await Promise.all([startServer(), startBrowser()]);
+  const settings = ["privacyUrl=https://merchant.example/privacy", "contact=help@merchant.example", "websiteUrl=https://merchant.example", "signInUrl=https://merchant.example/login"];
+  await server.cli("merchant", "set", server.merchantId, ...settings);
+});
+after(() => Promise.all([browser.close(), server.stop()]));
+
+/** What is cut, overlaps or sticks out on the current screen. @param {import("playwright-core").Page} page @returns {Promise<string[]>} */
+const misfits = (page) =>
+  page.evaluate(() => {
+    /** @type {string[]} */
+    const faults = [];
+    const root = document.documentElement;
+    if (root.scrollWidth > root.clientWidth) faults.push(`${root.scrollWidth - root.clientWidth} px wider than the window`);
+    const name = (/** @type {Element} */ element) => `<${element.tagName.toLowerCase()} class="${element.className}"> ${element.textContent?.trim().slice(0, 60)}`;
+    const isShown = (/** @type {Element} */ element) =>
+      element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !element.closest(".quiet, .skip, .ghost, noscript, select, svg, [aria-hidden=true]");
+    const all = [...document.querySelectorAll("body *")].filter(isShown);
+    const written = all.filter((element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim()));
+    /** @param {Element} element */
+    const lines = (element) => {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      return [...range.getClientRects()].filter((line) => line.width > 1 && line.height > 1);
+    };
+    for (const element of written) {
+      for (const line of lines(element)) {
+        if (line.left < -1 || line.right > innerWidth + 1) faults.push(`sticks out: ${name(element)}`);
+        // A scrolling box shows everything; one that hides what is too much cuts it.
+        for (let box = /** @type {Element | null} */ (element); box && box !== document.body; box = box.parentElement) {
+          const { overflowX, overflowY } = getComputedStyle(box);
+          const edge = box.getBoundingClientRect();
+          if (["hidden", "clip"].includes(overflowX) && (line.left < edge.left - 1 || line.right > edge.right + 1)) faults.push(`cut at its side: ${name(element)}`);
+          if (["hidden", "clip"].includes(overflowY) && (line.top < edge.top - 2 || line.bottom > edge.bottom + 2)) faults.push(`cut below: ${name(element)}`);
+        }
+        const control = element.closest("button, a.primary, a.secondary, .chip")?.getBoundingClientRect();
+        if (control && (line.left < control.left - 1 || line.right > control.right + 1 || line.top < control.top - 2 || line.bottom > control.bottom + 2)) faults.push(`longer than its button: ${name(element)}`);
+      }
+    }
+    // The bar of actions lies over what scrolls below it.
+    const isOver = (/** @type {Element} */ element) => element.closest(".actions, #notices, dialog") !== null;
+    const controls = all.filter((element) => element.matches("button, a[href], input, h1, h2, .chip, .brand > *, #steps > *, p") && !element.matches("[type=file]"));
+    for (const [index, one] of controls.entries()) {
+      for (const other of controls.slice(index + 1)) {
+        if (one.contains(other) || other.contains(one) || isOver(one) !== isOver(other)) continue;
+        // The button to clear a field is inside its border.
+        if (one.matches("input") && other.matches(".clear")) continue;
+        const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (across > 2 && down > 2) faults.push(`overlap: ${name(one)} and ${name(other)}`);
+      }
+    }
+    return [...new Set(faults)];
+  });
+
+/** Shows the screen in each language and layout. @param {import("playwright-core").Page} page @param {string} state */
+async function look(page, state) {
+  /** @type {string[]} */
+  const faults = [];
+  const before = page.viewportSize();
+  for (const language of [...languages, "en"]) {
+    const title = language === LONGEST && !process.env.EVERY_SCREEN ? longest["page.title"] : undefined;
+    await page.locator("#languages select").selectOption(language);
+    await page.waitForFunction(([lang, title]) => document.documentElement.lang === lang && (!title || document.title.endsWith(title)), [language, title]);
+    await drawn(page);
+    for (const { width, height, text } of LAYOUTS) {
+      await page.setViewportSize({ width, height });
+      await page.evaluate((text) => (document.documentElement.style.fontSize = text === 100 ? "" : `${text}%`), text);
+      await drawn(page);
+      for (const fault of await misfits(page)) faults.push(`${state}, ${language}, ${width} px, ${text} %: ${fault}`);
+    }
+  }
+  await page.evaluate(() => (document.documentElement.style.fontSize = ""));
+  if (before) await page.setViewportSize(before);
+  return faults;
+}
+
+/** A visitor whose language `LONGEST` has the longest texts. @param {Parameters<typeof newVisitor>[1]} [options] */
+async function visitor(options) {
+  const watched = await newVisitor(browser, options);
+  await watched.page.route(`**/locales/${LONGEST}.json`, (route) => route.fulfill({ json: longest }));
+  return watched;
+}
+
+test("every screen fits in every language", async () => {
+  /** @type {string[]} */
+  const faults = [];
+  const everything = documentsFlow(
+    { dob: true, nationality: true, country: true, street: true, city: true, postcode: true, phone: true, email: true },
+    ["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"],
+  );
+  const main = await visitor();
+  await main.open(await server.link(await server.flow({ ...everything, settings: { attemptsPerLink: 2 } })));
+  const me = person(main.page, await specimen("2509-passport-expired"));
+  // The consent has a screen of its own only if it could not be recorded.
+  await main.page.route("**/v2/sdk/session/consent", (route) => route.abort(), { times: 1 });
+  for (const state of ["open", "consent", "document", "front"]) {
+    await me.to(state);
+    faults.push(...(await look(main.page, state)));
+  }
+  await me.chooseFile("front");
+  await main.page.getByText(t("code.2509.title")).waitFor();
+  faults.push(...(await look(main.page, "front-expired")));
+  await me.to("details");
+  await main.page.locator("#f-email").fill("nobody");
+  await me.goOn();
+  await main.page.locator(".field-email.wrong").waitFor();
+  faults.push(...(await look(main.page, "details-wrong")));
+  await me.to("selfie");
+  faults.push(...(await look(main.page, "selfie")));
+  await me.toOutcome();
+  faults.push(...(await look(main.page, "outcome-failed")));
+  await main.close(server);
+
+  const passed = await visitor();
+  await passed.open(await server.link(await server.flow({ defaultFields: {} })));
+  await person(passed.page, await specimen("pass-data-only")).toOutcome();
+  faults.push(...(await look(passed.page, "outcome-approved")));
+  for (const [state, address] of Object.entries({ "end-invalid": "?token=nonsense", "end-no-link": "" })) {
+    await passed.page.goto(`${server.baseUrl}/verify${address}`);
+    await person(passed.page, await specimen("pass-data-only")).at("end");
+    faults.push(...(await look(passed.page, state)));
+  }
+  await passed.close(server);
+
+  // A desktop, its phone, and a missing camera.
+  const live = documentsFlow({ documentFileUpload: false, documentCapture: true, liveSelfie: true });
+  const desk = await visitor({ viewport: desktop, screen: desktop, hasTouch: false });
+  const code = answerTo(desk.page, "/session/handoff");
+  await desk.open(await server.link(await server.flow(live)));
+  const sitting = person(desk.page, await specimen("pass-passport"));
+  await sitting.to("device");
+  const { url } = await (await code).json();
+  await desk.page.locator("main .qr img").waitFor();
+  const mobile = await visitor();
+  await mobile.open(url);
+  const walking = person(mobile.page, await specimen("pass-passport"));
+  await walking.at("claim");
+  faults.push(...(await look(mobile.page, "claim")));
+  await walking.to("number");
+  faults.push(...(await look(mobile.page, "number")));
+  await sitting.at("device-follow");
+  faults.push(...(await look(desk.page, "device-follow")));
+  await walking.to("front");
+  faults.push(...(await look(mobile.page, "front-no-camera")));
+  await mobile.close(server);
+  await desk.close(server);
+
+  assert.deepEqual(faults, []);
+});
