@@ -152,16 +152,62 @@ test("every screen fits in every language", async () => {
   faults.push(...(await look(main.page, "outcome-failed")));
   await main.close(server);
 
+  const plain = await server.flow({ defaultFields: {} });
   const passed = await visitor();
-  await passed.open(await server.link(await server.flow({ defaultFields: {} })));
-  await person(passed.page, await specimen("pass-data-only")).toOutcome();
+  const used = await server.link(plain);
+  await passed.open(used);
+  const passing = person(passed.page, await specimen("pass-data-only"));
+  let send = () => {};
+  const looked = new Promise((resolve) => (send = () => resolve(undefined)));
+  await passed.page.route("**/v2/idv/verify", async (route) => {
+    await looked;
+    await route.continue();
+  });
+  await passing.to("upload");
+  faults.push(...(await look(passed.page, "upload")));
+  send();
+  await passing.toOutcome();
   faults.push(...(await look(passed.page, "outcome-approved")));
-  for (const [state, address] of Object.entries({ "end-invalid": "?token=nonsense", "end-no-link": "" })) {
-    await passed.page.goto(`${server.baseUrl}/verify${address}`);
-    await person(passed.page, await specimen("pass-data-only")).at("end");
-    faults.push(...(await look(passed.page, state)));
-  }
   await passed.close(server);
+
+  const late = await visitor();
+  await late.open(used);
+  const following = person(late.page, await specimen("pass-data-only"));
+  await following.at("end");
+  faults.push(...(await look(late.page, "end-used")));
+  for (const [state, address] of Object.entries({ "end-invalid": "?token=nonsense", "end-no-link": "" })) {
+    await late.page.goto(`${server.baseUrl}/verify${address}`);
+    await following.at("end");
+    faults.push(...(await look(late.page, state)));
+  }
+  await late.page.goto(await server.link(plain));
+  await following.at("open");
+  await following.button("consent.no").click();
+  await late.page.getByRole("dialog").getByRole("button", { name: t("consent.ask.leave") }).click();
+  await following.at("end");
+  faults.push(...(await look(late.page, "end-declined")));
+  await late.context.close();
+
+  const blocked = await visitor({ extraHTTPHeaders: { "x-forwarded-for": "133.11.0.1" } });
+  await blocked.open(await server.link(await server.flow({ defaultFields: {}, geoBlockedCountries: [{ countryAlpha2: "JP", countryName: "Japan" }] })));
+  const there = person(blocked.page, await specimen("pass-data-only"));
+  await there.button("open.start").click();
+  await there.at("end");
+  faults.push(...(await look(blocked.page, "end-geo")));
+  await blocked.close(server);
+
+  const slow = await visitor();
+  await slow.page.clock.install();
+  await slow.open(await server.link(plain));
+  const waiting = person(slow.page, await specimen("pass-data-only"));
+  await waiting.to("details");
+  await slow.page.clock.fastForward("08:10");
+  await slow.page.locator("#notices").getByText(t("page.warning")).waitFor();
+  faults.push(...(await look(slow.page, "time-warning")));
+  await slow.page.clock.fastForward("02:00");
+  await waiting.at("end");
+  faults.push(...(await look(slow.page, "end-expired")));
+  await slow.close(server);
 
   // A desktop, its phone, and a missing camera.
   const live = documentsFlow({ documentFileUpload: false, documentCapture: true, liveSelfie: true });

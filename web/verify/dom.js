@@ -156,6 +156,8 @@ export function dismissAfter(id, ms) {
   if (!box) return;
   const seen = new IntersectionObserver(
     (entries) => {
+      // A notice that is gone is reported as not intersecting.
+      if (!box.isConnected) return seen.disconnect();
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
       seen.disconnect();
       setTimeout(() => box.remove(), ms);
