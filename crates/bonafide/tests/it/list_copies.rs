@@ -67,6 +67,12 @@ async fn a_damaged_copy_is_replaced_and_an_unused_one_is_deleted() {
     let files = tempfile::tempdir().unwrap();
     let file = list_file(files.path(), "2026-01-02", &["Zebulon Quartermain"]);
     first.bonafide(&["lists", "import", file.to_str().unwrap()]);
+    // From then on, this node does not look at the copy.
+    wait_until(
+        async || screened(&first, &demo, "Quartermain").await == (200, json!("match")),
+        "the first node has the list",
+    )
+    .await;
     let copy = copies(&shared).remove(0);
     let good = std::fs::read_to_string(&copy).unwrap();
     std::fs::write(&copy, good.replace("Quartermain", "Nightingale")).unwrap();
