@@ -55,7 +55,7 @@ declare namespace Bonafide {
   }
 
   /**
-   * Why a visit cannot lead to an outcome.
+   * Why the page cannot continue in this window.
    * - `origin_not_allowed`: the page's origin is not among the merchant's `allowedOrigins`
    * - `link_invalid`: the URL has no valid token
    * - `link_used`: the link was used before, in another browser or for a session that has ended
@@ -102,7 +102,7 @@ declare namespace Bonafide {
     onFailed?: (detail: Detail) => void;
     onCancelled?: (detail: Detail) => void;
     /**
-     * The visit cannot lead to an outcome. The error is also written to the console. The window stays open,
+     * The page cannot continue in this window. The error is also written to the console. The window stays open,
      * because it states what the applicant can do; after an error, no callback is called.
      */
     onError?: (error: BonafideError) => void;

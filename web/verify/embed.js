@@ -6,7 +6,7 @@
 /** @typedef {"done" | "failed" | "cancelled"} Outcome */
 /** @typedef {{sessionId: string | null, status: string | null}} Detail */
 
-/** The codes and messages for developers of the server's words about a visit that cannot lead to an outcome. @type {Record<string, [string, string]>} */
+/** The codes and messages for developers of the server's words about a visit that cannot continue in this window. @type {Record<string, [string, string]>} */
 const ERRORS = {
   invalid_token: ["link_invalid", "The link is invalid. Pass the url as your server received it; its Flow and its merchant must still exist"],
   token_used: ["link_used", "The link was used before. Request a new link for each visit"],
@@ -73,7 +73,7 @@ export function notifyStep(step, position) {
   if (isEmbedded()) post({ bonafide: "step", step, n: position?.n ?? null, total: position?.total ?? null });
 }
 
-/** Reports, once, that this visit cannot lead to an outcome. @param {string} word the server's; others are not reported */
+/** Reports, once, that this visit cannot continue in this window. @param {string} word the server's; others are not reported */
 export function notifyError(word) {
   const error = ERRORS[word];
   if (!error || hasFailed || !isEmbedded()) return;

@@ -93,12 +93,13 @@ async function first() {
   }
   if (kept.ended) {
     const { status, sessionId } = kept.ended;
-    // An invitation can still succeed.
-    if (status === "expired") void (kept.invitation ?? app.notifyExpired());
-    else notify(status === "failed" ? "failed" : "done", { sessionId, status });
-    return status === "expired"
-      ? router.show("end", { params: { kind: "expired" }, replace: true })
-      : router.show("outcome", { params: { result: { ...kept.ended, final: true } }, replace: true });
+    if (status === "expired") {
+      // An invitation can still succeed.
+      if (!kept.invitation) app.notifyExpired();
+      return router.show("end", { params: { kind: "expired" }, replace: true });
+    }
+    notify(status === "failed" ? "failed" : "done", { sessionId, status });
+    return router.show("outcome", { params: { result: { ...kept.ended, final: true } }, replace: true });
   }
   // After a reload before the start, the URL has no token.
   if (kept.invitation && (await open.goOn(kept.invitation.token))) return;

@@ -38,9 +38,9 @@ export async function trouble(side, reason, files) {
     else announce(t(`trouble.${code}.title`));
   });
   // Some browsers do not tell whether the website around refused the camera. In a window of its own, the page has it.
-  const isOut = inApp !== null || code === "embedded" || (isDenied && window.parent !== window);
+  const needsOwnWindow = inApp !== null || code === "embedded" || (isDenied && window.parent !== window);
   const elsewhere =
-    isOut && !app.facts().claimed ? button(isHopeless && files === null ? "primary" : "secondary", t("trouble.otherbrowser"), () => router.show("device", { part: "link", params: { from: side } }), "link")
+    needsOwnWindow && !app.facts().claimed ? button(isHopeless && files === null ? "primary" : "secondary", t("trouble.otherbrowser"), () => router.show("device", { part: "link", params: { from: side } }), "link")
     : isPhone && files !== null ? null
     : otherDevice(side, isHopeless && (files === null || code === "embedded"));
   if (code === "embedded") reportEmbedding();
