@@ -328,3 +328,18 @@ test("who is registered already is led to signing in: alone, on a second device,
   await embedded.context.close();
   shop.stop();
 });
+
+test("screens that could not be loaded are loaded again", async () => {
+  const { page, open, close } = await newVisitor(browser);
+  await page.route("**/screens/later.js", (route) => route.abort());
+  await open(await acme.link(await acme.flow(documentsFlow())));
+  const me = person(page, await specimen("pass-passport"));
+  await me.button("open.start").click();
+  await page.getByRole("heading", { name: t("end.failed.title") }).waitFor();
+  await page.unroute("**/screens/later.js");
+  await me.button("page.retry").click();
+  // The session that the press opened goes on.
+  await me.at("document");
+  await me.toOutcome();
+  await close(server);
+});

@@ -6,17 +6,9 @@ import { connect, isEmbedded, leave, notify, notifyError, notifyStep } from "./e
 import { language, languages, setLanguage, t } from "./i18n.js";
 import * as router from "./router.js";
 import * as store from "./store.js";
-import * as claim from "./screens/claim.js";
 import * as consent from "./screens/consent.js";
-import * as details from "./screens/details.js";
-import * as device from "./screens/device.js";
-import * as documentScreen from "./screens/document.js";
-import * as elsewhere from "./screens/elsewhere.js";
 import * as end from "./screens/end.js";
 import * as open from "./screens/open.js";
-import * as outcome from "./screens/outcome.js";
-import { renderSide } from "./screens/picture.js";
-import * as upload from "./screens/upload.js";
 
 /** Whether the page shows that it could not load its data. The applicant can still try again. */
 let isUnavailable = false;
@@ -26,20 +18,20 @@ cleanAddress(language());
 router.start(
   {
     open: open.render,
-    claim: claim.render,
-    number: claim.renderNumber,
     consent: consent.render,
-    device: device.render,
-    details: details.render,
-    document: documentScreen.render,
-    front: renderSide("front"),
-    back: renderSide("back"),
-    selfie: renderSide("selfie"),
-    upload: upload.render,
-    retry: upload.renderRetry,
-    outcome: outcome.render,
     end: end.render,
-    elsewhere: elsewhere.render,
+    claim: later(({ claim }) => claim),
+    number: later(({ number }) => number),
+    device: later(({ device }) => device),
+    document: later(({ document }) => document),
+    front: later(({ renderSide }) => renderSide("front")),
+    back: later(({ renderSide }) => renderSide("back")),
+    details: later(({ details }) => details),
+    selfie: later(({ renderSide }) => renderSide("selfie")),
+    upload: later(({ upload }) => upload),
+    retry: later(({ retry }) => retry),
+    outcome: later(({ outcome }) => outcome),
+    elsewhere: later(({ elsewhere }) => elsewhere),
   },
   app.guard,
   app.progress,
@@ -53,7 +45,27 @@ drawClose();
 if (tokens.link || tokens.invitation || tokens.handoff) store.setTab({});
 app.drawTop();
 store.sweep();
-begin();
+begin().finally(() => laterScreens().catch(() => {}));
+
+/** The screens that follow the first one, and all their modules at once. */
+function laterScreens() {
+  /** @type {string[]} */
+  const preloaded = boot.assets["later"]?.splice(0) ?? [];
+  document.head.append(...preloaded.map((href) => h("link", { rel: "modulepreload", href })));
+  return import("./screens/later.js");
+}
+
+/**
+ * A screen of screens/later.js. If it cannot be loaded, the person can try again: browsers remember a failed module
+ * until the page is loaded again.
+ * @param {(screens: typeof import("./screens/later.js")) => router.Render} choose @returns {router.Render}
+ */
+function later(choose) {
+  return async (part, params) => {
+    const screens = await laterScreens().catch(() => null);
+    return screens ? choose(screens)(part, params) : end.render("", { kind: "failed" });
+  };
+}
 
 async function begin() {
   isUnavailable = false;

@@ -93,15 +93,31 @@ fn hash_all() -> String {
     hex::encode(&hash.finalize()[..8])
 }
 
-/// The modules that the page's entry script imports statically, directly or not. The page preloads them all
-/// at once.
-pub fn modules() -> Vec<String> {
-    static EMBEDDED: LazyLock<Vec<String>> = LazyLock::new(|| find_modules("verify/main.js"));
+/// The page's modules, which are loaded all at once. Otherwise the browser would discover imported modules
+/// only one level at a time.
+#[derive(Clone)]
+pub struct Modules {
+    /// What the first screen needs: the entry script and all that it imports statically, directly or not.
+    pub first: Vec<String>,
+    /// What only the later screens need. It loads while the person reads the first one.
+    pub later: Vec<String>,
+}
+
+/// The modules, found through their imports.
+pub fn modules() -> Modules {
+    static EMBEDDED: LazyLock<Modules> = LazyLock::new(find_all_modules);
     if cfg!(debug_assertions) {
-        find_modules("verify/main.js")
+        find_all_modules()
     } else {
         EMBEDDED.clone()
     }
+}
+
+fn find_all_modules() -> Modules {
+    let first = find_modules("verify/main.js");
+    let mut later = find_modules("verify/screens/later.js");
+    later.retain(|module| !first.contains(module));
+    Modules { first, later }
 }
 
 fn find_modules(entry: &str) -> Vec<String> {
@@ -296,7 +312,12 @@ mod tests {
             resolve_path("verify/main.js", "./screens/open.js"),
             "verify/screens/open.js"
         );
-        let modules = modules();
-        assert!(modules.iter().all(|path| file(path).is_some()), "{modules:?}");
+        let Modules { first, later } = modules();
+        for path in first.iter().chain(&later) {
+            assert!(file(path).is_some(), "{path}");
+        }
+        let [open, details] = ["open", "details"].map(|screen| format!("verify/screens/{screen}.js"));
+        assert!(first.contains(&open) && !first.contains(&details), "{first:?}");
+        assert!(later.contains(&details) && !later.contains(&open), "{later:?}");
     }
 }

@@ -300,8 +300,7 @@ fn can_renew(visit: &Visit) -> bool {
     matches!(&visit.found, Some(Err(problem)) if problem.can_renew() == Some(true))
 }
 
-/// Preloads the scripts at once. Otherwise the browser would discover imported modules only one level at a
-/// time.
+/// Preloads the scripts that the first screen needs.
 fn preload(version: &str) -> String {
     let link = |path: String| {
         format!(
@@ -309,7 +308,7 @@ fn preload(version: &str) -> String {
             escape(&address(&path, version))
         )
     };
-    assets::modules().into_iter().map(link).collect()
+    assets::modules().first.into_iter().map(link).collect()
 }
 
 fn brand(Branding { name, logo_url, .. }: &Branding) -> String {
@@ -504,6 +503,7 @@ fn boot(
         "assets": {
             "base": address("", version),
             "v": version,
+            "later": assets::modules().later.iter().map(|path| address(path, version)).collect::<Vec<_>>(),
         },
     }))
 }
