@@ -134,8 +134,8 @@ export const challengeFrames = (bytes) => call("POST", `${SESSION}/challenge/fra
  * @param {FormData} form @returns {Promise<import("./flow.js").Reading>}
  */
 export const reading = (form) => call("POST", `${SESSION}/reading`, { body: form, timeout: READING_MS });
-/** @param {unknown[]} events @param {boolean} keepalive */
-export const events = (events, keepalive) => call("POST", `${SESSION}/events`, { body: { events }, keepalive });
+/** @param {{events: unknown[], language: string}} batch the language is the page's @param {boolean} keepalive */
+export const events = (batch, keepalive) => call("POST", `${SESSION}/events`, { body: batch, keepalive });
 
 /**
  * Sends the verification. `onProgress` receives the share that has been sent, 0–1.

@@ -1,6 +1,7 @@
 // Records progress and abandonment: step, kind and time, never the applicant's data or pictures. Lost events
 // are acceptable.
 import * as api from "./api.js";
+import { language } from "./i18n.js";
 
 /** @typedef {"reached" | "completed" | "retried" | "dropped" | "failed" | "denied"} Kind */
 
@@ -38,7 +39,7 @@ export function flush(leaving = false) {
   if (!isConnected || !queue.length) return;
   const own = queue;
   const batch = own.splice(0, MAX_BATCH);
-  api.events(batch, leaving).catch((error) => {
+  api.events({ events: batch, language: language() }, leaving).catch((error) => {
     // Only events that never reached the server are sent again.
     if (error.status === 0 && !leaving && queue === own && queue.length < MAX_BATCH) queue.unshift(...batch);
   });

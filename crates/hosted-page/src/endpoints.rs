@@ -183,6 +183,9 @@ pub struct EventsBody {
     /// The events in order.
     #[schema(max_items = 50)]
     events: Vec<EventBody>,
+    /// The language in which the page is shown, as one of its codes. It is unknown if it is absent.
+    #[schema(example = "de")]
+    language: Option<String>,
 }
 
 /// An event on the page.

@@ -12,8 +12,9 @@ use service::permissions::Action;
 use service::problem::Problem;
 use store::flows;
 use store::insight::{Range, Tally};
-use store::session_events::Split;
+use store::session_events::{DropOff, FunnelFilter, FunnelStep, Split};
 use uuid::Uuid;
+use verification::codes::Code;
 
 use super::chart::{self, Chart};
 use super::csv;
@@ -25,7 +26,9 @@ use super::session::Member;
 /// The longest range, in days.
 const MOST_DAYS: i64 = 366;
 const USUAL_DAYS: i64 = 30;
-const FILTERS: [&str; 4] = ["from", "until", "flow", "split"];
+const FILTERS: [&str; 6] = ["from", "until", "flow", "device", "language", "split"];
+/// The classes of devices that can be selected.
+const DEVICES: [&str; 4] = ["phone", "tablet", "desktop", "other"];
 
 /// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
@@ -40,7 +43,23 @@ pub fn routes(routes: Routes) -> Routes {
 struct FiguresQuery {
     filters: Filters,
     range: Range,
-    split: Split,
+}
+
+impl FiguresQuery {
+    /// What limits and splits the events of hosted sessions further.
+    fn sessions(&self) -> FunnelFilter<'_> {
+        FunnelFilter {
+            device: self.filters.get("device"),
+            language: self.filters.get("language"),
+            split: match self.filters.text("split") {
+                "device" => Split::Device,
+                "country" => Split::Country,
+                "language" => Split::Language,
+                _ => Split::Nothing,
+            },
+            ..FunnelFilter::default()
+        }
+    }
 }
 
 fn asked(page: &Page, raw: Option<&str>) -> Result<FiguresQuery, Problem> {
@@ -58,16 +77,34 @@ fn asked(page: &Page, raw: Option<&str>) -> Result<FiguresQuery, Problem> {
         ),
         None => None,
     };
-    let split = match filters.text("split") {
-        "device" => Split::Device,
-        "country" => Split::Country,
-        _ => Split::Nothing,
-    };
+    let is_device = filters.get("device").is_none_or(|word| DEVICES.contains(&word));
+    if !is_device {
+        let text = format!("device - must be one of {}", DEVICES.join(", "));
+        return Err(Problem::validation(vec![text]));
+    }
+    let mut codes = reference::languages::languages()
+        .iter()
+        .map(|language| language.code);
+    if filters
+        .get("language")
+        .is_some_and(|code| codes.all(|known| known != code))
+    {
+        let text = "language - must be the code of a language of the hosted page, such as de";
+        return Err(Problem::validation(vec![text.to_owned()]));
+    }
     Ok(FiguresQuery {
         range: Range { from, until, flow_id },
         filters,
-        split,
     })
+}
+
+/// A share in whole percent; 0 of nothing.
+fn percent_of(count: i64, all: i64) -> i64 {
+    if all == 0 {
+        0
+    } else {
+        (count * 100 + all / 2) / all
+    }
 }
 
 #[derive(Template)]
@@ -78,6 +115,8 @@ struct InsightPage {
     from: String,
     until: String,
     flows: Vec<(String, String)>,
+    /// The languages of the hosted page: code and English name.
+    languages: Vec<(&'static str, &'static str)>,
     presets: Vec<(i64, String)>,
     figures: Figures,
     volume: Chart,
@@ -92,12 +131,7 @@ impl InsightPage {
     }
 
     fn share(&self, count: &i64) -> i64 {
-        let all = self.figures.total.total();
-        if all == 0 {
-            0
-        } else {
-            (count * 100 + all / 2) / all
-        }
+        percent_of(*count, self.figures.total.total())
     }
 
     /// Milliseconds as seconds.
@@ -109,12 +143,49 @@ impl InsightPage {
         day_text(day * DAY_MS)
     }
 
-    /// The label of a part of the funnel: a class of devices, or a country.
+    /// The label of a part of the funnel: a class of devices, a country or a language.
     fn part(&self, part: &Option<String>) -> String {
-        match part.as_deref() {
-            None => self.page.t("common.unknown"),
-            Some(part) if part.len() == 2 => insight::country(part),
-            Some(part) => self.page.word("insight.device", part),
+        let Some(part) = part else {
+            return self.page.t("common.unknown");
+        };
+        match self.filters.text("split") {
+            "country" => insight::country(part),
+            "language" => reference::languages::language(part)
+                .map_or(part.as_str(), |language| language.english_name)
+                .to_owned(),
+            _ => self.page.word("insight.device", part),
+        }
+    }
+
+    /// The rows of the same part as this step.
+    fn rows_of_part(&self, step: &FunnelStep) -> impl Iterator<Item = &FunnelStep> {
+        self.figures.funnel.iter().filter(|row| row.part == step.part)
+    }
+
+    /// The sessions that reached a step, in percent of those that reached the most reached step of its part.
+    /// (Usually that is `open`. But on a second device, sessions begin at a later step.)
+    fn reach(&self, step: &FunnelStep) -> i64 {
+        let most = self.rows_of_part(step).map(|row| row.reached).max();
+        percent_of(step.reached, most.unwrap_or_default())
+    }
+
+    /// Whether more sessions dropped off at this step than at any other of its part.
+    fn loses_most(&self, step: &FunnelStep) -> bool {
+        let mut others = self.rows_of_part(step).filter(|row| row.step != step.step);
+        step.dropped > 0 && others.all(|row| row.dropped < step.dropped)
+    }
+
+    /// The sessions of a reason in percent of all that dropped off.
+    fn drop_off_share(&self, row: &DropOff) -> i64 {
+        let all: i64 = self.figures.drop_offs.iter().map(|row| row.sessions).sum();
+        percent_of(row.sessions, all)
+    }
+
+    /// The label of a reason for dropping off: a failure code's meaning, or the text of a word.
+    fn drop_off_reason(&self, reason: &str) -> String {
+        match reason.parse().ok().and_then(Code::from_number) {
+            Some(code) => format!("{} ({reason})", code.info().meaning),
+            None => self.page.word("insight.detail", reason),
         }
     }
 
@@ -160,7 +231,7 @@ async fn figures(
     {
         return Err(Problem::not_found("There is no such Flow in this account").into());
     }
-    let figures = insight::figures(&app, scope, asked.range, asked.split).await?;
+    let figures = insight::figures(&app, scope, asked.range, asked.sessions()).await?;
     let days: Vec<String> = figures
         .days
         .iter()
@@ -185,6 +256,11 @@ async fn figures(
             format!("/portal/insight?from={from}&until={}", day_text(today)),
         )
     };
+    let mut languages: Vec<(&str, &str)> = reference::languages::languages()
+        .iter()
+        .map(|language| (language.code, language.english_name))
+        .collect();
+    languages.sort_by_key(|(_, name)| *name);
     Ok(page::html(InsightPage {
         from: day_text(asked.range.from),
         until: day_text(asked.range.until - DAY_MS),
@@ -192,6 +268,7 @@ async fn figures(
             .into_iter()
             .map(|flow| (flow.id.to_string(), flow.name))
             .collect(),
+        languages,
         presets: [7, 30, 90, 365].map(preset).to_vec(),
         volume: chart::columns(&days, &columns),
         speed: chart::lines(&days, &[p50, p95], |seconds| format!("{seconds} s")),
@@ -213,7 +290,7 @@ async fn export(
     let asked = asked(&page, raw.as_deref())?;
     let what = Filters::read(raw.as_deref(), &["what"])?;
     let what = what.get("what").unwrap_or("days");
-    let figures = insight::figures(&app, scope, asked.range, asked.split).await?;
+    let figures = insight::figures(&app, scope, asked.range, asked.sessions()).await?;
     let head = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let number = |value: Option<i64>| value.map(|value| value.to_string()).unwrap_or_default();
     let rows = match what {
@@ -251,16 +328,26 @@ async fn export(
                 "completed",
                 "dropped",
                 "retried",
-                "mean_ms",
+                "median_ms",
             ])];
             rows.extend(figures.funnel.iter().map(|step| {
                 let counts =
                     [step.reached, step.completed, step.dropped, step.retried].map(|count| count.to_string());
                 let mut row = vec![step.step.clone(), step.part.clone().unwrap_or_default()];
                 row.extend(counts);
-                row.push(number(step.mean_ms));
+                row.push(number(step.median_ms));
                 row
             }));
+            rows
+        }
+        "dropoff" => {
+            let mut rows = vec![head(&["step", "reason", "sessions"])];
+            rows.extend(
+                figures
+                    .drop_offs
+                    .iter()
+                    .map(|row| vec![row.step.clone(), row.reason.clone(), row.sessions.to_string()]),
+            );
             rows
         }
         "lists" => {
@@ -317,4 +404,42 @@ fn tallies(name: &str, rows: &[Row]) -> Vec<Vec<String>> {
         cells
     }));
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use store::session_events::OTHER_REASONS;
+    use verification::hosted::{EVENT_DETAILS, PAGE_STEPS};
+
+    use super::super::texts::Texts;
+    use super::*;
+
+    #[test]
+    fn every_reason_for_dropping_off_has_its_label() {
+        let texts = Texts::choose(None, None);
+        for reason in EVENT_DETAILS.into_iter().chain(OTHER_REASONS) {
+            assert!(texts.has(&format!("insight.detail.{reason}")), "{reason}");
+            assert_eq!(
+                reason.parse::<u16>().ok(),
+                None,
+                "{reason} reads like a failure code"
+            );
+        }
+        for reason in OTHER_REASONS {
+            assert!(!EVENT_DETAILS.contains(&reason), "{reason} has two meanings");
+        }
+        for step in PAGE_STEPS {
+            assert!(texts.has(&format!("insight.step.{step}")), "{step}");
+        }
+        for device in DEVICES {
+            assert!(texts.has(&format!("insight.device.{device}")), "{device}");
+        }
+    }
+
+    #[test]
+    fn shares_are_rounded() {
+        for (count, all, expected) in [(0, 0, 0), (1, 3, 33), (2, 3, 67), (1, 200, 1), (5, 5, 100)] {
+            assert_eq!(percent_of(count, all), expected, "{count} of {all}");
+        }
+    }
 }

@@ -431,6 +431,7 @@ pub async fn record_events(
     let session = session(caller)?;
     let told = parse_page_events(body).map_err(Problem::validation)?;
     let events: Vec<Event<'_>> = told
+        .events
         .iter()
         .map(|event| Event {
             step: event.step,
@@ -443,6 +444,7 @@ pub async fn record_events(
         let source = EventSource {
             device: device(user_agent),
             country: app.geo.country(address).map(|country| country.alpha2),
+            language: told.language,
             is_handoff: handoffs::is_second_device(tx, caller.scope, session.id, token.expose_secret())
                 .await?,
         };

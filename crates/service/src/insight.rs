@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sanctions::store::ListStatus;
 use store::insight::{self, Range, TIME_STEP_MS, Tally};
-use store::session_events::{self, FunnelFilter, FunnelStep, Split};
+use store::session_events::{self, DropOff, FunnelFilter, FunnelStep};
 use store::{Scope, flows};
 use uuid::Uuid;
 use verification::codes::Code;
@@ -63,6 +63,8 @@ pub struct Figures {
     pub reasons: Vec<Reason>,
     /// How hosted sessions progress through their steps, in the steps' order.
     pub funnel: Vec<FunnelStep>,
+    /// Why hosted sessions dropped off, the most frequent reason first.
+    pub drop_offs: Vec<DropOff>,
 }
 
 /// The sum of tallies.
@@ -80,8 +82,14 @@ pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// Reads all figures of a range.
-pub async fn figures(app: &Shared, scope: Scope, range: Range, split: Split) -> Result<Figures, Problem> {
+/// Reads all figures of a range. `sessions` limits and splits the events of hosted sessions further: by device,
+/// country and language.
+pub async fn figures(
+    app: &Shared,
+    scope: Scope,
+    range: Range,
+    sessions: FunnelFilter<'_>,
+) -> Result<Figures, Problem> {
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
     let mut conn = app.db.read().await?;
     let by_day: HashMap<i64, Tally> = insight::by_day(&mut conn, scope, range)
@@ -102,13 +110,14 @@ pub async fn figures(app: &Shared, scope: Scope, range: Range, split: Split) -> 
         flow_id: range.flow_id,
         since: range.from,
         until: Some(range.until),
-        split,
-        ..FunnelFilter::default()
+        ..sessions
     };
     let mut funnel = session_events::funnel(&mut conn, scope, filter).await?;
+    let mut drop_offs = session_events::drop_offs(&mut conn, scope, filter).await?;
     drop(conn);
-    let place = |step: &FunnelStep| PAGE_STEPS.iter().position(|name| *name == step.step);
-    funnel.sort_by_key(|step| (step.part.clone(), place(step)));
+    let place = |step: &str| PAGE_STEPS.iter().position(|name| *name == step);
+    funnel.sort_by_key(|step| (step.part.clone(), place(&step.step)));
+    drop_offs.sort_by_key(|row| (-row.sessions, place(&row.step), row.reason.clone()));
     let of_day = |day: i64| {
         steps
             .iter()
@@ -137,6 +146,7 @@ pub async fn figures(app: &Shared, scope: Scope, range: Range, split: Split) -> 
         documents: rows(by_documents, |json| words(&json).join(" + ")),
         reasons: reasons(by_codes),
         funnel,
+        drop_offs,
     })
 }
 

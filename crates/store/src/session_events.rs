@@ -1,6 +1,6 @@
-//! Session events: how applicants proceed through the steps of the hosted page, for the funnel in the portal.
-//! They consist of times and of words from fixed lists, which the caller checks. They contain no personal
-//! data.
+//! Session events: how applicants proceed through the steps of the hosted page, for the funnel in the portal
+//! and its reasons for dropping off. They consist of times and of words from fixed lists, which the caller
+//! checks. They contain no personal data.
 
 use uuid::Uuid;
 
@@ -30,6 +30,8 @@ pub struct EventSource<'a> {
     pub device: &'a str,
     /// The country of the client's address (alpha-2); `None` if unknown.
     pub country: Option<&'a str>,
+    /// The language in which the page was shown, as its code; `None` if unknown.
+    pub language: Option<&'a str>,
     /// Whether it is the session's second device.
     pub is_handoff: bool,
 }
@@ -58,8 +60,8 @@ pub async fn append(
 tx,
 scope,
 "insert into session_events (merchant_id, sandbox, session_id, id, flow_id, step, kind, ms, detail, device,
-                 country, handoff, at)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                 country, language, handoff, at)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
 session_id,
 // Version 7, so the ids sort in the order of insertion.
             Uuid::now_v7(),
@@ -70,6 +72,7 @@ event.ms,
 event.detail,
 source.device,
 source.country,
+source.language,
 source.is_handoff,
 now - (last_ms - event.ms).clamp(0, LONGEST_BATCH_MS)
 )?;
@@ -107,6 +110,8 @@ pub struct FunnelFilter<'a> {
     pub device: Option<&'a str>,
     /// Only events in this country (alpha-2).
     pub country: Option<&'a str>,
+    /// Only events on pages in this language (its code).
+    pub language: Option<&'a str>,
     /// How the figures are split.
     pub split: Split,
 }
@@ -121,6 +126,8 @@ pub enum Split {
     Device,
     /// One row per step and country.
     Country,
+    /// One row per step and language of the page.
+    Language,
 }
 
 /// One step of a funnel.
@@ -128,7 +135,8 @@ pub enum Split {
 pub struct FunnelStep {
     /// The step.
     pub step: String,
-    /// The class of device or the country (alpha-2) of the split; `None` without a split or if unknown.
+    /// The class of device, the country (alpha-2) or the language's code, as split; `None` without a split or if
+    /// unknown.
     pub part: Option<String>,
     /// Sessions with an event of this step.
     pub reached: i64,
@@ -139,41 +147,159 @@ pub struct FunnelStep {
     pub dropped: i64,
     /// How often the step was repeated.
     pub retried: i64,
-    /// The mean time in milliseconds from first reaching the step to last completing it, over the sessions
-    /// that did both. It uses the server's clock, so it is correct across reloads and for a second device.
-    pub mean_ms: Option<i64>,
+    /// The median time in milliseconds from first reaching the step to last completing it, over the sessions
+    /// that did both; of an even number of sessions, the mean of the middle two. It uses the server's clock, so
+    /// it is correct across reloads and for a second device.
+    pub median_ms: Option<i64>,
+    /// The number of sessions of the median.
+    pub timed: i64,
 }
 
-/// Sessions and their last events are determined before filtering by device and country, because a session
-/// that continues on another device did not end here.
+/// Sessions that dropped off at a step for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct DropOff {
+    /// The step of their last event.
+    pub step: String,
+    /// The detail of their last problem (`failed`, `denied` or `retried`) that no completed step followed, or one
+    /// of [`OTHER_REASONS`].
+    pub reason: String,
+    /// Their number.
+    pub sessions: i64,
+}
+
+/// Reasons that are no details of events: no open problem, a problem without a detail, and a refused consent.
+pub const OTHER_REASONS: [&str; 3] = ["no_problem", "unknown", "consent_refused"];
+
+/// A session's last event decides where it ended, whichever device it is of: a session that continues on another
+/// device did not end here. So the filters apply to events after the last one is known. Its lookup by the primary
+/// key is much faster than numbering all events.
 macro_rules! funnel {
     ($of_flow:literal) => {
         concat!(
-            "with told as (
-                 select e.session_id, e.step, e.kind, e.at, e.device, e.country,
-                     row_number() over (partition by e.session_id order by e.id desc) as from_last,
-                     case when s.attempts = 0 and s.expires_at <= $5 then 1 else 0 end as ran_out
-                 from sessions s join session_events e
-                     on e.merchant_id = s.merchant_id and e.sandbox = s.sandbox and e.session_id = s.id
-                 where s.merchant_id = $1 and s.sandbox = $2 and s.created_at >= $3 and s.created_at < $4
-                     and e.kind <> 'dropped'",
+            "with chosen as materialized (
+                 select s.id, case when s.attempts = 0 and s.expires_at <= $5 then
+                     (select l.id from session_events l
+                      where l.merchant_id = $1 and l.sandbox = $2 and l.session_id = s.id and l.kind <> 'dropped'
+                      order by l.id desc limit 1) end as end_id
+                 from sessions s
+                 where s.merchant_id = $1 and s.sandbox = $2 and s.created_at >= $3 and s.created_at < $4",
             $of_flow,
             "), steps as (
-                 select session_id, step, case $8 when 'device' then device when 'country' then country end as part,
-                     max(case when kind = 'completed' then 1 else 0 end) as completed,
-                     max(case when from_last = 1 then ran_out else 0 end) as dropped,
-                     sum(case when kind = 'retried' then 1 else 0 end) as retried,
-                     max(case when kind = 'completed' then at end) - min(case when kind = 'reached' then at end) as took
-                 from told
-                 where (cast($6 as text) is null or device = $6) and (cast($7 as text) is null or country = $7)
-                 group by session_id, step, part
+                 select e.session_id, e.step,
+                     case $9 when 'device' then e.device when 'country' then e.country
+                         when 'language' then e.language end as part,
+                     max(case when e.kind = 'completed' then 1 else 0 end) as completed,
+                     max(case when e.id = c.end_id then 1 else 0 end) as dropped,
+                     sum(case when e.kind = 'retried' then 1 else 0 end) as retried,
+                     max(case when e.kind = 'completed' then e.at end)
+                         - min(case when e.kind = 'reached' then e.at end) as took
+                 from chosen c join session_events e
+                     on e.merchant_id = $1 and e.sandbox = $2 and e.session_id = c.id
+                 where e.kind <> 'dropped' and (cast($6 as text) is null or e.device = $6)
+                     and (cast($7 as text) is null or e.country = $7)
+                     and (cast($8 as text) is null or e.language = $8)
+                 group by e.session_id, e.step, part
+             ), durations as (
+                 select step, part, completed, dropped, retried, case when took >= 0 then took end as took from steps
+             ), ranked as (
+                 select step, part, completed, dropped, retried, took, count(took) over (partition by step, part) as timed,
+                     row_number() over (partition by step, part order by took nulls last) as place
+                 from durations
              )
              select step, part, cast(count(*) as bigint) as reached, cast(sum(completed) as bigint) as completed,
                  cast(sum(dropped) as bigint) as dropped, cast(sum(retried) as bigint) as retried,
-                 cast(avg(case when took >= 0 then took end) as bigint) as mean_ms
-             from steps group by step, part order by step, coalesce(part, '')"
+                 (min(case when place >= (timed + 1) / 2 then took end)
+                     + max(case when place <= (timed + 2) / 2 then took end)) / 2 as median_ms,
+                 max(timed) as timed
+             from ranked group by step, part order by step, coalesce(part, '')"
         )
     };
+}
+
+/// A session's result so far is its last event that is more than reaching a step.
+macro_rules! drop_offs {
+    ($of_flow:literal) => {
+        concat!(
+            "with chosen as materialized (
+                 select s.id,
+                     (select l.id from session_events l
+                      where l.merchant_id = $1 and l.sandbox = $2 and l.session_id = s.id and l.kind <> 'dropped'
+                      order by l.id desc limit 1) as end_id,
+                     (select l.id from session_events l
+                      where l.merchant_id = $1 and l.sandbox = $2 and l.session_id = s.id
+                          and l.kind in ('completed', 'failed', 'denied', 'retried')
+                      order by l.id desc limit 1) as result_id
+                 from sessions s
+                 where s.merchant_id = $1 and s.sandbox = $2 and s.created_at >= $3 and s.created_at < $4
+                     and s.attempts = 0 and s.expires_at <= $5",
+            $of_flow,
+            "), ends as (
+                 select e.step, case when r.id is null or r.kind = 'completed' then 'no_problem'
+                     when r.step = 'consent' and r.kind = 'denied' then 'consent_refused'
+                     else coalesce(r.detail, 'unknown') end as reason
+                 from chosen c join session_events e
+                     on e.merchant_id = $1 and e.sandbox = $2 and e.session_id = c.id and e.id = c.end_id
+                 left join session_events r
+                     on r.merchant_id = $1 and r.sandbox = $2 and r.session_id = c.id and r.id = c.result_id
+                 where (cast($6 as text) is null or e.device = $6) and (cast($7 as text) is null or e.country = $7)
+                     and (cast($8 as text) is null or e.language = $8)
+             )
+             select step, reason, count(*) as sessions
+             from ends group by step, reason order by sessions desc, step, reason"
+        )
+    };
+}
+
+/// The sessions that the funnel counts as dropped, by step and reason, the most frequent first. The split does not
+/// apply.
+pub async fn drop_offs(
+    conn: &mut Conn,
+    scope: Scope,
+    filter: FunnelFilter<'_>,
+) -> Result<Vec<DropOff>, Error> {
+    let FunnelFilter {
+        flow_id,
+        since,
+        until,
+        device,
+        country,
+        language,
+        split: _,
+    } = filter;
+    let (until, now) = (until.unwrap_or(i64::MAX), conn.now());
+    match flow_id {
+        None => {
+            fetch!(
+                all,
+                conn,
+                scope,
+                DropOff,
+                drop_offs!(""),
+                since,
+                until,
+                now,
+                device,
+                country,
+                language
+            )
+        }
+        Some(flow_id) => {
+            fetch!(
+                all,
+                conn,
+                scope,
+                DropOff,
+                drop_offs!(" and s.flow_id = $9"),
+                since,
+                until,
+                now,
+                device,
+                country,
+                language,
+                flow_id
+            )
+        }
+    }
 }
 
 /// How sessions proceed through the steps, and where they end. Sorted by step, and within a step by part.
@@ -188,6 +314,7 @@ pub async fn funnel(
         until,
         device,
         country,
+        language,
         split,
     } = filter;
     let (until, now) = (until.unwrap_or(i64::MAX), conn.now());
@@ -195,6 +322,7 @@ pub async fn funnel(
         Split::Nothing => "",
         Split::Device => "device",
         Split::Country => "country",
+        Split::Language => "language",
     };
     match flow_id {
         None => {
@@ -209,6 +337,7 @@ pub async fn funnel(
                 now,
                 device,
                 country,
+                language,
                 split
             )
         }
@@ -218,12 +347,13 @@ pub async fn funnel(
                 conn,
                 scope,
                 FunnelStep,
-                funnel!(" and s.flow_id = $9"),
+                funnel!(" and s.flow_id = $10"),
                 since,
                 until,
                 now,
                 device,
                 country,
+                language,
                 split,
                 flow_id
             )

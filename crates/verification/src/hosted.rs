@@ -227,11 +227,20 @@ pub struct PageEvent<'a> {
     pub detail: Option<&'a str>,
 }
 
-/// Reads `{events: [{step, kind, ms, detail?}]}`.
+/// A batch of events on the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageEvents<'a> {
+    /// The events in order.
+    pub events: Vec<PageEvent<'a>>,
+    /// The code of the language in which the page was shown; `None` if unknown.
+    pub language: Option<&'static str>,
+}
+
+/// Reads `{events: [{step, kind, ms, detail?}], language?}`.
 ///
 /// # Errors
-/// Every fault, as `events[<number>].<field> - <reason>`. The texts never repeat the input.
-pub fn parse_page_events(body: &Map<String, Value>) -> Result<Vec<PageEvent<'_>>, Vec<String>> {
+/// Every fault, as `events[<number>].<field> - <reason>` or `language - <reason>`. The texts never repeat the input.
+pub fn parse_page_events(body: &Map<String, Value>) -> Result<PageEvents<'_>, Vec<String>> {
     let items = match body.get("events").and_then(Value::as_array) {
         None => return Err(vec!["events - is required: an array".into()]),
         Some(items) if items.len() > MAX_EVENTS => {
@@ -245,11 +254,25 @@ pub fn parse_page_events(body: &Map<String, Value>) -> Result<Vec<PageEvent<'_>>
         .enumerate()
         .map(|(index, item)| page_event(item, index, &mut errors))
         .collect();
+    let language = page_language(body, &mut errors);
     if errors.is_empty() {
-        Ok(events)
+        Ok(PageEvents { events, language })
     } else {
         Err(errors)
     }
+}
+
+fn page_language(body: &Map<String, Value>, errors: &mut Vec<String>) -> Option<&'static str> {
+    let stated = body.get("language").filter(|value| !value.is_null())?;
+    let known = stated.as_str().and_then(reference::languages::language);
+    if known.is_none() {
+        let codes: Vec<&str> = reference::languages::languages()
+            .iter()
+            .map(|one| one.code)
+            .collect();
+        errors.push(format!("language - must be one of {}", codes.join(", ")));
+    }
+    known.map(|language| language.code)
 }
 
 fn page_event<'a>(item: &'a Value, index: usize, errors: &mut Vec<String>) -> PageEvent<'a> {
@@ -429,7 +452,7 @@ mod tests {
     #[test]
     fn events_are_words_of_fixed_lists() {
         let parse = |value: &Value| {
-            parse_page_events(value.as_object().expect("an object")).map(|events| events.len())
+            parse_page_events(value.as_object().expect("an object")).map(|batch| batch.events.len())
         };
         let good = json!({"events": [
             {"step": "open", "kind": "reached", "ms": 0},
@@ -472,6 +495,36 @@ mod tests {
                 text.starts_with(&format!("events[0].{field} - ")) && !text.contains("Ada"),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn a_batch_of_events_has_a_language_of_the_page() {
+        let parse = |body: &Value| {
+            parse_page_events(body.as_object().expect("an object")).map(|batch| batch.language)
+        };
+        assert_eq!(parse(&json!({"events": []})), Ok(None));
+        assert_eq!(parse(&json!({"events": [], "language": null})), Ok(None));
+        for language in reference::languages::languages() {
+            let body = json!({"events": [], "language": language.code});
+            assert_eq!(parse(&body), Ok(Some(language.code)));
+        }
+        for language in [
+            json!(""),
+            json!("Ada Lovelace"),
+            json!("de-AT"),
+            json!(7),
+            json!(["de"]),
+        ] {
+            let faults = parse(&json!({"events": [], "language": language})).expect_err("a fault");
+            let [fault] = &faults[..] else {
+                panic!("{faults:?}")
+            };
+            assert!(
+                fault.starts_with("language - must be one of ") && fault.contains("zh-Hans"),
+                "{fault}"
+            );
+            assert!(!fault.contains("Ada"), "{fault}");
         }
     }
 }

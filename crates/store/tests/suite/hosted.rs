@@ -4,27 +4,29 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use store::handoffs::{self, HandoffToken};
-use store::session_events::{self, Event, EventSource, FunnelFilter, FunnelStep, Split};
+use store::session_events::{self, Event, EventSource, FunnelFilter};
 use store::sessions::{self, Link, Session};
-use store::{Error, Scope, admissions, consents};
+use store::{Error, Scope, consents};
 use uuid::Uuid;
 
 use crate::bench::{Bench, START};
 
 const TEN_MINUTES: i64 = 600_000;
-const DESKTOP: EventSource<'_> = EventSource {
+pub(crate) const DESKTOP: EventSource<'_> = EventSource {
     device: "desktop",
     country: None,
+    language: None,
     is_handoff: false,
 };
 /// The session's second device.
-const PHONE: EventSource<'_> = EventSource {
+pub(crate) const PHONE: EventSource<'_> = EventSource {
     device: "phone",
     country: Some("DE"),
+    language: Some("fr"),
     is_handoff: true,
 };
 
-async fn session(bench: &Bench, scope: Scope) -> Session {
+pub(crate) async fn session(bench: &Bench, scope: Scope) -> Session {
     let link = Link {
         group_id: Uuid::from_u128(1),
         flow_id: Uuid::from_u128(2),
@@ -53,7 +55,7 @@ async fn claim(bench: &Bench, token: &SecretString) -> (HandoffToken, Option<Sec
     .unwrap()
 }
 
-async fn append(
+pub(crate) async fn append(
     bench: &Bench,
     scope: Scope,
     session: &Session,
@@ -66,19 +68,7 @@ async fn append(
     .unwrap()
 }
 
-fn step(step: &str, [reached, completed, dropped, retried]: [i64; 4], mean_ms: Option<i64>) -> FunnelStep {
-    FunnelStep {
-        step: step.into(),
-        part: None,
-        reached,
-        completed,
-        dropped,
-        retried,
-        mean_ms,
-    }
-}
-
-fn event(step: &'static str, kind: &'static str, ms: i64) -> Event<'static> {
+pub(crate) fn event(step: &'static str, kind: &'static str, ms: i64) -> Event<'static> {
     Event {
         step,
         kind,
@@ -216,220 +206,6 @@ pub(crate) async fn the_last_word_counts(bench: Bench) {
         ),
         ("2026-11", "de", true)
     );
-}
-
-pub(crate) async fn events_make_a_funnel(bench: Bench) {
-    let scope = bench.scope().await;
-    let (first, second) = (session(&bench, scope).await, session(&bench, scope).await);
-    // One batch with the time of each event.
-    let told = [
-        event("open", "reached", 0),
-        event("open", "completed", 1_000),
-        event("front", "reached", 1_000),
-        event("front", "retried", 2_000),
-        event("front", "completed", 5_000),
-    ];
-    assert_eq!(append(&bench, scope, &first, PHONE, &told).await, 5);
-    let told = [
-        event("open", "reached", 0),
-        event("open", "completed", 3_000),
-        event("front", "reached", 3_000),
-    ];
-    append(&bench, scope, &second, PHONE, &told).await;
-    let funnel = async |filter| {
-        session_events::funnel(&mut bench.read().await, scope, filter)
-            .await
-            .unwrap()
-    };
-    let whole = FunnelFilter::default();
-    let under_way = [
-        step("front", [2, 1, 0, 1], Some(4_000)),
-        step("open", [2, 2, 0, 0], Some(2_000)),
-    ];
-    assert_eq!(funnel(whole).await, under_way, "nobody has given up yet");
-
-    // The first session has an attempt but no further event. The second one expires without an attempt.
-    store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        admissions::admit(tx, scope, first.id).await?;
-        admissions::use_attempt(tx, scope, first.id).await.map(|_| ())
-    })
-    .unwrap();
-    bench.pass(Duration::from_secs(600));
-    let over = [
-        step("front", [2, 1, 1, 1], Some(4_000)),
-        step("open", [2, 2, 0, 0], Some(2_000)),
-    ];
-    for filter in [
-        whole,
-        FunnelFilter {
-            flow_id: Some(first.link.flow_id),
-            since: START,
-            until: Some(START + 1),
-            device: Some("phone"),
-            country: Some("DE"),
-            ..whole
-        },
-    ] {
-        assert_eq!(funnel(filter).await, over);
-    }
-    for filter in [
-        FunnelFilter {
-            flow_id: Some(Uuid::from_u128(9)),
-            ..whole
-        },
-        FunnelFilter {
-            since: START + 1,
-            ..whole
-        },
-        FunnelFilter {
-            until: Some(START),
-            ..whole
-        },
-        FunnelFilter {
-            device: Some("desktop"),
-            ..whole
-        },
-        FunnelFilter {
-            country: Some("FR"),
-            ..whole
-        },
-    ] {
-        assert_eq!(funnel(filter).await, [], "{filter:?}");
-    }
-
-    let many = vec![event("open", "reached", 0); 20];
-    assert_eq!(
-        append(&bench, scope, &first, PHONE, &many).await,
-        5,
-        "a session has so many at most"
-    );
-    assert_eq!(append(&bench, scope, &first, PHONE, &many).await, 0);
-}
-
-pub(crate) async fn a_funnel_outlives_reloads_and_devices(bench: Bench) {
-    let scope = bench.scope().await;
-    let made = session(&bench, scope).await;
-    let pass = |seconds| bench.pass(Duration::from_secs(seconds));
-    let tell = async |source, events: &[Event<'_>]| append(&bench, scope, &made, source, events).await;
-    tell(
-        DESKTOP,
-        &[
-            event("open", "reached", 50_000),
-            event("open", "completed", 60_000),
-        ],
-    )
-    .await;
-    tell(DESKTOP, &[event("device", "reached", 60_100)]).await;
-    pass(30);
-    // The phone's page has a new clock.
-    tell(
-        PHONE,
-        &[
-            event("device", "completed", 900),
-            event("front", "reached", 1_000),
-        ],
-    )
-    .await;
-    pass(20);
-    tell(
-        PHONE,
-        &[
-            event("front", "completed", 21_000),
-            event("selfie", "reached", 21_000),
-        ],
-    )
-    .await;
-    pass(10);
-    // A reloaded page also has a new clock. The picture is taken again.
-    tell(
-        PHONE,
-        &[event("front", "retried", 300), event("front", "reached", 400)],
-    )
-    .await;
-    pass(5);
-    // A page that is open when the session expires reports that.
-    tell(PHONE, &[event("outcome", "dropped", 5_400)]).await;
-    let funnel = async |filter| {
-        session_events::funnel(&mut bench.read().await, scope, filter)
-            .await
-            .unwrap()
-    };
-    let whole = FunnelFilter::default();
-    pass(600);
-    let expected = [
-        step("device", [1, 1, 0, 0], Some(29_900)),
-        // The session ended in this step after completing it.
-        step("front", [1, 1, 1, 1], Some(20_000)),
-        step("open", [1, 1, 0, 0], Some(10_000)),
-        step("selfie", [1, 0, 0, 0], None),
-    ];
-    assert_eq!(funnel(whole).await, expected);
-
-    let of = |part: &str, step: FunnelStep| FunnelStep {
-        part: Some(part.into()),
-        ..step
-    };
-    let by_device = funnel(FunnelFilter {
-        split: Split::Device,
-        ..whole
-    });
-    let expected = [
-        of("desktop", step("device", [1, 0, 0, 0], None)),
-        of("phone", step("device", [1, 1, 0, 0], None)),
-        of("phone", step("front", [1, 1, 1, 1], Some(20_000))),
-        of("desktop", step("open", [1, 1, 0, 0], Some(10_000))),
-        of("phone", step("selfie", [1, 0, 0, 0], None)),
-    ];
-    assert_eq!(by_device.await, expected);
-    let desktop = FunnelFilter {
-        device: Some("desktop"),
-        ..whole
-    };
-    let dropped: i64 = funnel(desktop).await.iter().map(|step| step.dropped).sum();
-    assert_eq!(dropped, 0, "it went on elsewhere");
-    let by_country = funnel(FunnelFilter {
-        split: Split::Country,
-        ..whole
-    });
-    let parts: Vec<_> = by_country
-        .await
-        .into_iter()
-        .map(|step| (step.step, step.part))
-        .collect();
-    assert!(parts.contains(&("front".into(), Some("DE".into()))), "{parts:?}");
-    assert!(parts.contains(&("open".into(), None)), "{parts:?}");
-}
-
-pub(crate) async fn a_retry_is_no_drop_out(bench: Bench) {
-    let scope = bench.scope().await;
-    let made = session(&bench, scope).await;
-    let tell = async |events: &[Event<'_>]| append(&bench, scope, &made, PHONE, events).await;
-    tell(&[
-        event("front", "reached", 1_000),
-        event("front", "completed", 2_000),
-    ])
-    .await;
-    store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        admissions::admit(tx, scope, made.id).await?;
-        admissions::use_attempt(tx, scope, made.id).await.map(|_| ())
-    })
-    .unwrap();
-    bench.pass(Duration::from_secs(4));
-    tell(&[
-        event("outcome", "failed", 5_000),
-        event("outcome", "retried", 6_000),
-        event("front", "reached", 6_000),
-    ])
-    .await;
-    bench.pass(Duration::from_secs(600));
-    let funnel = session_events::funnel(&mut bench.read().await, scope, FunnelFilter::default())
-        .await
-        .unwrap();
-    let expected = [
-        step("front", [1, 1, 0, 0], Some(1_000)),
-        step("outcome", [1, 0, 0, 1], None),
-    ];
-    assert_eq!(funnel, expected);
 }
 
 pub(crate) async fn the_second_devices_step_is_followed(bench: Bench) {

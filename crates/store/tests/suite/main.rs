@@ -12,6 +12,7 @@ mod configuration;
 mod durability;
 mod erasure;
 mod faces;
+mod funnel;
 mod hits;
 mod hosted;
 mod installation;
@@ -79,9 +80,10 @@ on_every_database! {
     durability: the_log_is_emptied_on_demand, writes_are_checked_without_a_trace, traffic_and_the_rest_are_apart,
         transactions_that_come_together_are_all_kept, a_cancelled_transaction_takes_no_other_with_it,
         a_stopping_database_is_unavailable;
-    hosted: a_handoff_is_claimed_once, a_new_handoff_voids_the_earlier, the_last_word_counts, events_make_a_funnel,
-        a_funnel_outlives_reloads_and_devices, a_retry_is_no_drop_out, the_second_devices_step_is_followed,
-        everything_goes_with_the_session;
+    hosted: a_handoff_is_claimed_once, a_new_handoff_voids_the_earlier, the_last_word_counts,
+        the_second_devices_step_is_followed, everything_goes_with_the_session;
+    funnel: events_make_a_funnel, a_funnel_outlives_reloads_and_devices, a_retry_is_no_drop_out,
+        a_median_is_of_the_middle, a_drop_off_has_the_reason_that_nothing_followed;
     bulk: histories_read_like_any_other;
     installation: a_stranger_writes_nothing, an_old_installation_is_recorded_by_its_key_alone,
         of_keys_at_once_one_is_recorded, a_broken_off_rewrap_changes_nothing, a_changed_list_set_is_not_believed;

@@ -270,6 +270,10 @@ on_both!(page_events_are_words_of_fixed_lists, |backend| {
             json!({"events": [{"step": "open", "kind": "reached", "ms": 1, "detail": "Ada Lovelace"}]}),
             "events[0].detail - ",
         ),
+        (
+            json!({"events": [good.clone()], "language": "Ada Lovelace"}),
+            "language - must be one of ",
+        ),
     ] {
         let (status, answer) = post(&server, "events", token, body).await;
         assert_eq!(

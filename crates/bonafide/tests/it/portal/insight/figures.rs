@@ -1,8 +1,8 @@
 //! The audit trail and the figures.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::harness::{Server, on_both};
+use crate::harness::{Merchant, Server, on_both};
 use crate::portal::Browser;
 use crate::verify::{specimen, verify};
 
@@ -80,7 +80,15 @@ on_both!(figures_count_what_happened, |backend| {
     let days = owner.get("/portal/insight/export?what=days").await.page();
     let today = days.lines().last().unwrap();
     assert!(today.contains(",2,1,0,1,0,"), "{days}");
-    for what in ["flows", "countries", "documents", "reasons", "funnel", "lists"] {
+    for what in [
+        "flows",
+        "countries",
+        "documents",
+        "reasons",
+        "funnel",
+        "dropoff",
+        "lists",
+    ] {
         let file = owner
             .get(&format!("/portal/insight/export?what={what}"))
             .await
@@ -108,4 +116,116 @@ on_both!(figures_count_what_happened, |backend| {
         overview.contains("Next steps") && overview.contains("50.0 %"),
         "{overview}"
     );
+});
+
+/// The user agents of a phone and of a computer.
+const PHONE: &str = "Mozilla/5.0 (iPhone) Mobile";
+const COMPUTER: &str = "Mozilla/5.0 (X11; Linux x86_64)";
+
+/// Starts a hosted session and reports these events of it.
+async fn visit(server: &Server, merchant: &Merchant, [flow, group]: [&str; 2], agent: &str, body: &Value) {
+    const SESSION: &str = "/v2/sdk/session";
+    let link = json!({"userId": "user-1", "groupId": group, "flowId": flow});
+    let (status, link) = server
+        .post(&format!("{SESSION}/web-sdk-link"), &merchant.sandbox, link)
+        .await;
+    assert_eq!(status, 200, "{link}");
+    let (_, token) = link["url"].as_str().unwrap().split_once("&token=").unwrap();
+    let send = |path: &str| server.http.post(format!("{}{SESSION}/{path}", server.base));
+    let exchanged = send("exchange")
+        .json(&json!({"token": token}))
+        .send()
+        .await
+        .unwrap();
+    let session: Value = exchanged.json().await.unwrap();
+    let sent = send("events")
+        .bearer_auth(session["access_token"].as_str().unwrap())
+        .header("user-agent", agent)
+        .json(body);
+    assert_eq!(sent.send().await.unwrap().status(), 204);
+}
+
+on_both!(the_funnel_has_languages_medians_and_reasons, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let flow = server.flow(&merchant, &json!({"name": "Data"}));
+    let body = json!({"name": "Group", "flowIds": [flow]});
+    let (_, group) = server.post("/v2/public/groups", &merchant.sandbox, body).await;
+    let ids = [flow.as_str(), group["groupId"].as_str().unwrap()];
+    let owner = Browser::sign_up(&server, &merchant.id, "owner").await;
+    let empty = owner.get("/portal/insight").await.page();
+    for text in [
+        "No hosted sessions in this range",
+        "No session dropped off in this range",
+    ] {
+        assert!(empty.contains(text), "{text}: {empty}");
+    }
+
+    let event = |step: &str, kind: &str, ms: i64| json!({"step": step, "kind": kind, "ms": ms});
+    let problem = |detail: &str| json!({"step": "camera", "kind": "denied", "ms": 4_000, "detail": detail});
+    let opened = |ms: i64| [event("open", "reached", 0), event("open", "completed", ms)];
+    let with = |more: Value, ms: i64| Value::from([&opened(ms)[..], &[more]].concat());
+    for (agent, language, events) in [
+        (PHONE, json!("de"), with(problem("permission_denied"), 1_000)),
+        (PHONE, json!("de"), with(problem("permission_denied"), 2_000)),
+        (PHONE, json!("zh-Hant"), with(problem("2509"), 3_000)),
+        // An earlier version of the page sends no language.
+        (
+            COMPUTER,
+            Value::Null,
+            with(event("consent", "denied", 4_000), 9_000),
+        ),
+    ] {
+        let mut body = json!({"events": events});
+        if !language.is_null() {
+            body["language"] = language;
+        }
+        visit(&server, &merchant, ids, agent, &body).await;
+    }
+    server.sql("update sessions set expires_at = created_at").await;
+
+    let file = async |query: &str| {
+        let file = owner.get(&format!("/portal/insight/export?{query}")).await;
+        assert_eq!(file.status, 200, "{query}");
+        file.page()
+    };
+    const HEAD: &str = "step,part,reached,completed,dropped,retried,median_ms\n";
+    let expected = "open,,4,4,0,0,2500\nconsent,,1,0,1,0,\ncamera,,3,0,3,0,\n";
+    assert_eq!(file("what=funnel").await, format!("{HEAD}{expected}"));
+    let expected = "open,de,2,2,0,0,1500\ncamera,de,2,0,2,0,\n";
+    assert_eq!(
+        file("what=funnel&split=language&language=de").await,
+        format!("{HEAD}{expected}")
+    );
+    const DROP_OFFS: &str = "step,reason,sessions\n";
+    let expected = "camera,permission_denied,2\nconsent,consent_refused,1\ncamera,2509,1\n";
+    assert_eq!(file("what=dropoff").await, format!("{DROP_OFFS}{expected}"));
+    for (filter, expected) in [
+        ("device=desktop", "consent,consent_refused,1\n"),
+        ("language=zh-Hant", "camera,2509,1\n"),
+        ("language=fr", ""),
+        ("device=desktop&language=de", ""),
+    ] {
+        let found = file(&format!("what=dropoff&{filter}")).await;
+        assert_eq!(found, format!("{DROP_OFFS}{expected}"), "{filter}");
+    }
+
+    let page = owner.get("/portal/insight?split=language").await.page();
+    for text in [
+        "Traditional Chinese",
+        "Unknown",
+        "Camera permission denied",
+        "Document expired (2509)",
+        "Refused consent",
+        "1.50 s",
+        "50 %",
+        "what=dropoff",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    for (wrong, field) in [("device=watch", "device - "), ("language=xx", "language - ")] {
+        let answer = owner.get(&format!("/portal/insight?{wrong}")).await;
+        assert_eq!(answer.status, 400, "{wrong}");
+        assert!(answer.body.contains(field), "{}", answer.body);
+    }
 });
