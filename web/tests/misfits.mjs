@@ -35,6 +35,8 @@ export const misfits = (page) =>
         if (control && (line.left < control.left - 1 || line.right > control.right + 1 || line.top < control.top - 2 || line.bottom > control.bottom + 2)) faults.push(`longer than its button: ${name(element)}`);
       }
     }
+    const bar = document.querySelector("main > .actions");
+    if (bar && getComputedStyle(bar).position === "sticky" && bar.getBoundingClientRect().height > innerHeight / 3) faults.push("the buttons cover more than a third of the window");
     // The bar of actions lies over what scrolls below it.
     const isOver = (/** @type {Element} */ element) => element.closest(".actions, #notices, dialog") !== null;
     const controls = all.filter((element) => element.matches("button, a[href], input, h1, h2, .chip, .brand > *, #steps > *, p") && !element.matches("[type=file]"));
