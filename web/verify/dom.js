@@ -65,8 +65,23 @@ export const wayOut = (kind, text, address, onclick) => h("a", { class: kind, hr
 // The preview is a frame of the portal, which must stay.
 const wayOutTarget = () => (boot.rehearsal ? "_blank" : window.parent === window ? null : "_top");
 
+/** Keeps bars of buttons in view only while they leave two thirds of the window to the rest. */
+// In the next frame, because a new class may change the bar's size.
+const sized = new ResizeObserver((entries) => requestAnimationFrame(() => entries.forEach(({ target }) => measure(target))));
+addEventListener("resize", () => document.querySelectorAll(".actions").forEach(measure));
+
+/** @param {Element} bar */
+function measure(bar) {
+  if (!bar.isConnected) sized.unobserve(bar);
+  bar.classList.toggle("tall", bar.getBoundingClientRect().height > innerHeight / 3);
+}
+
 /** The container of a screen's buttons, which is at the bottom on phones. @param {...Child} children */
-export const actions = (...children) => h("div", { class: "actions" }, ...children);
+export function actions(...children) {
+  const bar = h("div", { class: "actions" }, ...children);
+  sized.observe(bar);
+  return bar;
+}
 
 /** A short notice. @param {"info" | "warn" | "bad" | "good"} tone @param {...Child} children */
 export function note(tone, ...children) {

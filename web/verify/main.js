@@ -3,7 +3,7 @@ import * as app from "./app.js";
 import { boot, cleanAddress, tokens } from "./boot.js";
 import { ask, button, h, icon } from "./dom.js";
 import { connect, isEmbedded, leave, notify, notifyError, notifyStep } from "./embed.js";
-import { language, languages, setLanguage, t } from "./i18n.js";
+import { dateTime, language, languages, setLanguage, t } from "./i18n.js";
 import * as router from "./router.js";
 import * as store from "./store.js";
 import * as consent from "./screens/consent.js";
@@ -12,6 +12,8 @@ import * as open from "./screens/open.js";
 
 /** Whether the page shows that it could not load its data. The applicant can still try again. */
 let isUnavailable = false;
+/** @type {Promise<typeof import("./screens/later.js")> | null} */
+let laterLoaded = null;
 
 cleanAddress(language());
 
@@ -41,23 +43,30 @@ router.start(
 connect(boot, askToLeave);
 drawLanguages();
 drawClose();
+// Paper shows where and when it was printed.
+addEventListener("beforeprint", () => document.getElementById("printed")?.replaceChildren(`${location.host} · ${dateTime(Date.now())}`));
 // The merchant of an earlier visit in this tab is not this one's.
 if (tokens.link || tokens.invitation || tokens.handoff) store.setTab({});
 app.drawTop();
 store.sweep();
 begin().finally(() => laterScreens().catch(() => {}));
 
-/** The screens that follow the first one, and all their modules at once. */
+/** The screens that follow the first one, with their stylesheet and all their modules at once. */
 function laterScreens() {
-  /** @type {string[]} */
-  const preloaded = boot.assets["later"]?.splice(0) ?? [];
-  document.head.append(...preloaded.map((href) => h("link", { rel: "modulepreload", href })));
-  return import("./screens/later.js");
+  laterLoaded ??= (async () => {
+    /** @type {string[]} */
+    const preloaded = boot.assets["later"] ?? [];
+    document.head.append(...preloaded.map((href) => h("link", { rel: "modulepreload", href })));
+    const styled = new Promise((onload, onerror) => document.head.append(h("link", { rel: "stylesheet", href: new URL("./later.css", import.meta.url).href, onload, onerror })));
+    const [screens] = await Promise.all([import("./screens/later.js"), styled]);
+    return screens;
+  })();
+  return laterLoaded;
 }
 
 /**
- * A screen of screens/later.js. If it cannot be loaded, the person can try again: browsers remember a failed module
- * until the page is loaded again.
+ * A screen of screens/later.js. If it cannot be loaded, the person can load the page again, which continues here:
+ * some browsers remember that a module failed.
  * @param {(screens: typeof import("./screens/later.js")) => router.Render} choose @returns {router.Render}
  */
 function later(choose) {

@@ -228,7 +228,7 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
         .map_or_else(|| t("page.merchant"), |branding| branding.name.clone());
     let (icon, heading, lead) = match state {
         "open" if visit.kind == TokenKind::Handoff => ("phone", "claim.title", "claim.lead"),
-        "open" => ("shield", "open.title", "open.lead"),
+        "open" => ("welcome", "open.title", "open.lead"),
         // This is most likely a reload: the browser knows the visitor's position and restores it at once.
         "no_token" if visit.merchant.is_some() => ("shield", "page.title", "page.moment"),
         "token_used" => ("link", "end.used.title", "end.used.body"),
@@ -257,6 +257,8 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
             "title" => text(&t("page.title")),
             "state" => text(state),
             "icon" => text(icon),
+            // The drawing of the first screen is wider than an icon.
+            "tone" => text(if icon == "welcome" { "wide" } else { "" }),
             "heading" => text(&locale.text(heading, &[("merchant", &merchant)])),
             "lead" => text(&locale.text(lead, &[("merchant", &merchant)])),
             "merchant" => text(&merchant),
@@ -387,7 +389,7 @@ fn terms(locale: &Locale, preview: &Preview) -> String {
         .map(|key| format!("<li>{}</li>", text(key)))
         .collect();
     format!(
-        r#"<h2 class="small">{}</h2><p>{}</p><ul class="points">{points}</ul><p class="fine">{}</p>"#,
+        r#"<h2 class="small">{}</h2><div class="terms"><p>{}</p><ul class="points">{points}</ul><p class="fine">{}</p></div>"#,
         text("consent.title"),
         text("consent.lead"),
         text("consent.rights")
@@ -542,8 +544,8 @@ mod tests {
                     .strip_prefix("asset:")
                     .is_some_and(|path| assets::file(path).is_some())
                 || [
-                    "lang", "dir", "title", "state", "icon", "heading", "lead", "merchant", "color", "top",
-                    "close", "preload", "theme", "brand", "needs", "action", "v", "boot",
+                    "lang", "dir", "title", "state", "icon", "tone", "heading", "lead", "merchant", "color",
+                    "top", "close", "preload", "theme", "brand", "needs", "action", "v", "boot",
                 ]
                 .contains(&name);
             assert!(

@@ -20,11 +20,13 @@ export function terms(withDocument) {
   const points = withDocument
     ? [t("consent.details"), t("consent.face"), t("consent.keep", { merchant })]
     : [t("consent.details.only"), t("consent.keep", { merchant })];
-  return [
+  return h(
+    "div",
+    { class: "terms" },
     h("p", null, t("consent.lead", { merchant })),
     h("ul", { class: "points" }, ...points.map((point) => h("li", null, point))),
     h("p", { class: "fine" }, t("consent.rights", { merchant })),
-  ];
+  );
 }
 
 /** The refusal that is being recorded. A later consent follows it. */
@@ -57,7 +59,7 @@ export function render() {
   return {
     body: [
       heading(t("consent.title")),
-      ...terms(flow.mayAskDocument(app.facts())),
+      terms(flow.mayAskDocument(app.facts())),
       links(),
       problem,
       actions(yes, button("plain", t("consent.no"), () => decline())),

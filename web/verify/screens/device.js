@@ -31,7 +31,8 @@ export function render(part, params) {
   const qr = h("div", { class: "qr" }, h("span", { class: "spinner" }));
   const number = h("output", { class: "number" }, "··");
   const status = h("p", { class: "status", role: "status" }, isLink ? "" : t("device.waiting"));
-  const others = h("details", { class: "others", hidden: true });
+  // Its place is reserved, so that nothing moves when the code arrives.
+  const others = h("details", { class: "others ghost" }, h("summary", null, t("device.others")));
   /** @type {number | undefined} */
   let renewal;
 
@@ -50,7 +51,7 @@ export function render(part, params) {
           h("p", { class: "hint" }, how),
           copyBox(url, "secondary", t("device.others.copied"), mailLink(t("device.title"), `${how}\r\n\r\n${url}`)),
         );
-        others.hidden = false;
+        others.classList.remove("ghost");
       }
       renewal = window.setTimeout(expire, Math.max(20_000, until - Date.now()));
     } catch (error) {
@@ -67,7 +68,7 @@ export function render(part, params) {
     });
     qr.replaceChildren(h("p", null, t("device.new")), again);
     if (others.contains(document.activeElement)) again.focus();
-    others.hidden = true;
+    others.classList.add("ghost");
   }
 
   const stop = poll((current) => {

@@ -7,7 +7,7 @@ import * as flow from "../flow.js";
 import { countryName, t } from "../i18n.js";
 
 /** @type {Record<string, string>} */
-export const TYPE_ICONS = { PASSPORT: "passport", DRIVERS: "car", ID_CARD: "card", RESIDENCY_CARD: "home" };
+const TYPE_ICONS = { PASSPORT: "passport", DRIVERS: "car", ID_CARD: "card", RESIDENCY_CARD: "home" };
 
 /** @type {import("../router.js").Render} */
 export function render() {

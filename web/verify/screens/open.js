@@ -48,13 +48,13 @@ export function render() {
   isReached = true;
   return {
     body: [
-      hero("shield"),
+      hero("welcome", "wide"),
       heading(t("open.title")),
       lead(t("open.lead", { merchant })),
       h("h2", { class: "small" }, t("open.need.title")),
       rows(needs),
       h("h2", { class: "small" }, t("consent.title")),
-      ...terms(asksDocument()),
+      terms(asksDocument()),
       links(),
       problem,
       actions(start, no, until ? h("p", { class: "fine" }, limit) : null),

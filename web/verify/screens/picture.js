@@ -1,15 +1,15 @@
 // One picture: instructions, camera or file, and the review of the result. If the camera does not work, there
 // is always another way. The selfie of a Flow with a live selfie or liveness is screens/challenge.js.
 import * as app from "../app.js";
-import { actions, announce, button, h, heading, hero, icon, lead, note, rows } from "../dom.js";
+import { actions, announce, button, h, heading, icon, lead, note, rows } from "../dom.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { countryName, has, size, t } from "../i18n.js";
+import { documentExample, selfieExample } from "../illustrations.js";
 import { inspect } from "../pdf.js";
 import * as reading from "../reading.js";
 import * as router from "../router.js";
 import * as challenge from "./challenge.js";
-import { TYPE_ICONS } from "./document.js";
 import { trackSupport, trouble } from "./trouble.js";
 
 /** How often a poor picture is rejected. After that, the applicant may use it. */
@@ -76,7 +76,7 @@ async function primer(side, asFile, opens) {
   const oneSided = side === "back" && flow.chosenType(app.facts(), app.currentWork())?.hasOneSidedVariant;
   return {
     body: [
-      hero(isSelfie ? "face" : side === "back" ? "back" : (TYPE_ICONS[app.currentWork().type] ?? "card"), "framed"),
+      isSelfie ? selfieExample() : documentExample(app.currentWork().type, side),
       heading(title(side)),
       rows(tips),
       live ? null : pick.drop,

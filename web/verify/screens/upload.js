@@ -1,7 +1,7 @@
 // Sends the attempt. Every try has the same Idempotency-Key, so a try whose response was lost counts once.
 import * as api from "../api.js";
 import * as app from "../app.js";
-import { actions, announce, button, h, heading, hero, lead, note } from "../dom.js";
+import { actions, announce, button, h, heading, hero, lead, note, rows } from "../dom.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { percent, t } from "../i18n.js";
@@ -16,6 +16,7 @@ export function render() {
   const fill = h("span");
   const bar = h("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": t("step.upload") }, fill);
   const part = h("p", { class: "status" }, t("upload.progress", { percent: percent(0) }));
+  const what = h("div", null, part);
   const more = h("div", { class: "problem" });
   let isGone = false;
 
@@ -23,13 +24,16 @@ export function render() {
   function progress(sent) {
     fill.style.inlineSize = `${Math.round(sent * 100)}%`;
     bar.setAttribute("aria-valuenow", String(Math.round(sent * 100)));
-    if (sent < 1) part.textContent = t("upload.progress", { percent: percent(sent) });
+    if (sent < 1) {
+      part.textContent = t("upload.progress", { percent: percent(sent) });
+      what.replaceChildren(part);
+    }
     if (sent < 1 || bar.classList.contains("checking")) return;
     bar.classList.add("checking");
     bar.removeAttribute("aria-valuenow");
-    part.textContent = "";
     title.textContent = t("upload.checking");
     text.textContent = t("upload.checking.lead");
+    what.replaceChildren(checks());
     announce(t("upload.checking"));
   }
 
@@ -46,7 +50,15 @@ export function render() {
     }
   };
   track("upload", "reached");
-  return { body: [hero("file", "sending"), title, text, bar, part, more], shown: run, cleanup: () => (isGone = true) };
+  return { body: [hero("file", "sending"), title, text, bar, what, more], shown: run, cleanup: () => (isGone = true) };
+}
+
+/** What the server does with what was sent. It tells nothing of its progress. */
+function checks() {
+  const asks = flow.asksDocument(app.facts(), app.currentWork());
+  const list = rows([...(asks ? /** @type {[string, string][]} */ ([["card", t("upload.check.document")], ["face", t("upload.check.face")]]) : []), ["person", t("upload.check.details")]]);
+  list.classList.add("checks");
+  return list;
 }
 
 /**

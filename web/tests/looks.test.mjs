@@ -1,0 +1,128 @@
+// What the page looks like beyond its layout: drawings that come to rest, checks that explain the wait, large text, and
+// paper.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { drawn, newVisitor, startBrowser } from "./browser.mjs";
+import { person, t } from "./person.mjs";
+import { documentsFlow, specimen, startServer } from "./server.mjs";
+
+/** @typedef {import("playwright-core").Page} Page */
+
+/** WCAG 2.2, 2.2.2: what moves longer than this needs a button that stops it. */
+const LONGEST_MS = 5_000;
+
+/** @type {import("./server.mjs").Server} */ let server;
+/** @type {import("./browser.mjs").Browser} */ let browser;
+before(async () => {
+  [server, browser] = await Promise.all([startServer(), startBrowser()]);
+  await server.cli("merchant", "set", server.merchantId, "privacyUrl=https://merchant.example/privacy");
+});
+after(() => Promise.all([browser.close(), server.stop()]));
+
+/** How long each part of the drawing moves (ms), after bringing it to its end. @param {Page} page */
+const ended = (page) =>
+  page.evaluate(() =>
+    document
+      .getAnimations()
+      .filter(({ effect }) => /** @type {KeyframeEffect} */ (effect).target?.closest(".example"))
+      .map((animation) => {
+        const { endTime } = /** @type {AnimationEffect} */ (animation.effect).getComputedTiming();
+        animation.finish();
+        return Number(endTime);
+      }),
+  );
+
+/** The opacity of a part of the drawing. @param {Page} page @param {string} part */
+const opacity = (page, part) => page.locator(`.example ${part}`).evaluate((element) => Number(getComputedStyle(element).opacity));
+
+test("drawings show what to avoid, and rest on the good picture within five seconds", async () => {
+  const flow = await server.flow(documentsFlow({}, ["ID_CARD"]));
+  for (const reducedMotion of /** @type {const} */ (["no-preference", "reduce"])) {
+    const { page, open, close } = await newVisitor(browser, { reducedMotion });
+    await open(await server.link(flow));
+    const me = person(page, await specimen("pass-id-card-td1"));
+    for (const [screen, fault] of /** @type {const} */ ([["front", ".glare"], ["back", ".glare"], ["selfie", ".shade"]])) {
+      await me.to(screen);
+      await drawn(page);
+      const times = await ended(page);
+      if (reducedMotion === "reduce") assert.deepEqual(times, [], `${screen}: nothing moves`);
+      else assert.ok(times.length >= 4 && times.every((time) => time <= LONGEST_MS), `${screen}: ${times}`);
+      assert.deepEqual(
+        { right: await opacity(page, ".right"), wrong: await opacity(page, ".wrong"), fault: await opacity(page, fault) },
+        { right: 1, wrong: 0, fault: 0 },
+        `${screen}, ${reducedMotion}`,
+      );
+    }
+    await close(server);
+  }
+});
+
+test("while the server checks, the page says what is checked", async () => {
+  for (const [flow, who, expected] of /** @type {const} */ ([
+    [documentsFlow(), "pass-passport", ["upload.check.document", "upload.check.face", "upload.check.details"]],
+    [{ defaultFields: {} }, "pass-data-only", ["upload.check.details"]],
+  ])) {
+    const { page, open, close } = await newVisitor(browser);
+    // The answer may come too soon to look at the screen.
+    await page.addInitScript(() => {
+      Object.assign(window, { seen: [] });
+      new MutationObserver(() => {
+        const items = [...document.querySelectorAll("main .checks li")].map((item) => item.textContent);
+        if (items.length) Object.assign(window, { seen: [document.querySelector("h1")?.textContent, ...items] });
+      }).observe(document, { childList: true, subtree: true });
+    });
+    await open(await server.link(await server.flow(flow)));
+    await person(page, await specimen(who)).toOutcome();
+    assert.deepEqual(await page.evaluate(() => Reflect.get(window, "seen")), ["upload.checking", ...expected].map((key) => t(key)));
+    await close(server);
+  }
+});
+
+test("with text of 200 %, the merchant's name is read and two thirds of the window are left", async () => {
+  const { page, open, close } = await newVisitor(browser);
+  await open(await server.link(await server.flow(documentsFlow())));
+  const me = person(page, await specimen("pass-passport"));
+  await me.to("front");
+  /** @param {string} size of the text */
+  const bar = async (size) => {
+    await page.evaluate((size) => (document.documentElement.style.fontSize = size), size);
+    await drawn(page);
+    return page.locator("main .actions").evaluate((element) => ({
+      position: getComputedStyle(element).position,
+      share: element.getBoundingClientRect().height / innerHeight,
+    }));
+  };
+  const usual = await bar("");
+  assert.ok(usual.position === "sticky" && usual.share <= 1 / 3, JSON.stringify(usual));
+  await page.setViewportSize({ width: 320, height: 568 });
+  const large = await bar("200%");
+  assert.ok(large.position === "static" || large.share <= 1 / 3, JSON.stringify(large));
+  const name = await page.locator(".brand .name").evaluate((element) => ({ cut: element.scrollHeight > element.clientHeight + 1, width: element.getBoundingClientRect().right - innerWidth }));
+  assert.ok(!name.cut && name.width <= 0, JSON.stringify(name));
+  await page.setViewportSize({ width: 360, height: 740 });
+  assert.equal((await bar("")).position, "sticky", "and it comes back");
+  await close(server);
+});
+
+test("paper has the merchant, the outcome, the address and the time, and nothing to press", async () => {
+  const { page, open, close } = await newVisitor(browser);
+  await open(await server.link(await server.flow({ defaultFields: {} })));
+  const me = person(page, await specimen("pass-data-only"));
+  const paper = async () => {
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    const address = await page.locator(".links a").first().evaluate((link) => getComputedStyle(link, "::after").content);
+    const text = `${await page.locator("body").innerText()} ${address}`;
+    assert.equal(await page.locator("button:visible, select:visible").count(), 0);
+    await page.emulateMedia({ media: "screen" });
+    return text;
+  };
+  await me.at("open");
+  const before = await paper();
+  for (const part of [t("consent.title"), t("consent.rights", { merchant: "Demo merchant" }), "https://merchant.example/privacy"]) assert.ok(before.includes(part), part);
+  await me.toOutcome();
+  const text = await paper();
+  for (const part of ["Demo merchant", t("outcome.approved.title"), new URL(server.baseUrl).host, String(new Date().getFullYear())]) assert.ok(text.includes(part), `${part}: ${text}`);
+  assert.equal(await page.locator("#printed").isVisible(), false);
+  await close(server);
+});
