@@ -329,16 +329,33 @@ test("who is registered already is led to signing in: alone, on a second device,
   shop.stop();
 });
 
-test("screens that could not be loaded are loaded again", async () => {
+test("a link is not used up while the next screens cannot be loaded", async () => {
+  const flow = await acme.flow(documentsFlow());
+  for (const missing of ["screens/later.js", "screens/details.js", "later.css"]) {
+    const { page, requests, open, close } = await newVisitor(browser);
+    await page.route(`**/${missing}`, (route) => route.abort());
+    await open(await acme.link(flow));
+    const me = person(page, await specimen("pass-passport"));
+    await me.button("open.start").click();
+    await page.locator("main .note.bad").getByText(t("problem.network")).waitFor();
+    assert.equal(requests.filter(({ url }) => url.endsWith("/exchange")).length, 0, missing);
+    await page.unroute(`**/${missing}`);
+    await me.button("open.start").click();
+    await me.at("document");
+    await close(server);
+  }
+});
+
+test("a session goes on when its screens can be loaded again", async () => {
   const { page, open, close } = await newVisitor(browser);
-  await page.route("**/screens/later.js", (route) => route.abort());
   await open(await acme.link(await acme.flow(documentsFlow())));
   const me = person(page, await specimen("pass-passport"));
-  await me.button("open.start").click();
+  await me.to("document");
+  await page.route("**/later.css", (route) => route.abort());
+  await page.reload();
   await page.getByRole("heading", { name: t("end.failed.title") }).waitFor();
-  await page.unroute("**/screens/later.js");
+  await page.unroute("**/later.css");
   await me.button("page.retry").click();
-  // The session that the press opened goes on.
   await me.at("document");
   await me.toOutcome();
   await close(server);

@@ -1,6 +1,6 @@
-// The hosted page in Firefox and in WebKitGTK, whose engine is also Safari's: an applicant's whole path, the screens
-// that differ most between engines, and the merchant's embedding. `make test` skips an engine that is not installed;
-// `make test-all` installs both, and fails without them.
+// Tests the hosted page in Firefox and in WebKitGTK, which uses Safari's engine: a complete verification, the screens
+// that differ most between engines, and the embedded page. `make test` skips an engine that is not installed.
+// `make test-all` runs `scripts/prepare engines`, and fails if an engine is missing.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { after, before, describe, test } from "node:test";

@@ -187,7 +187,7 @@ test("every screen fits in every language", async () => {
   assert.deepEqual(faults, []);
 });
 
-test("nothing moves by itself on the way to the camera, however slow the line", async () => {
+test("nothing moves by itself on the way to the camera, even on a slow connection", async () => {
   const { page, context, open, close } = await newVisitor(browser);
   await page.addInitScript(() => {
     Object.assign(window, { shift: 0 });

@@ -1,6 +1,7 @@
-// What the page looks like beyond its layout: drawings that come to rest, checks that explain the wait, large text, and
-// paper.
+// Tests the page's appearance beyond its layout: drawings that stop moving, the list of checks, large text and
+// printouts.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { drawn, newVisitor, startBrowser } from "./browser.mjs";
 import { person, t } from "./person.mjs";
@@ -19,8 +20,8 @@ before(async () => {
 });
 after(() => Promise.all([browser.close(), server.stop()]));
 
-/** How long each part of the drawing moves (ms), after bringing it to its end. @param {Page} page */
-const ended = (page) =>
+/** Finishes the drawing's animations, and returns their durations (ms). @param {Page} page */
+const finishAnimations = (page) =>
   page.evaluate(() =>
     document
       .getAnimations()
@@ -44,7 +45,7 @@ test("drawings show what to avoid, and rest on the good picture within five seco
     for (const [screen, fault] of /** @type {const} */ ([["front", ".glare"], ["back", ".glare"], ["selfie", ".shade"]])) {
       await me.to(screen);
       await drawn(page);
-      const times = await ended(page);
+      const times = await finishAnimations(page);
       if (reducedMotion === "reduce") assert.deepEqual(times, [], `${screen}: nothing moves`);
       else assert.ok(times.length >= 4 && times.every((time) => time <= LONGEST_MS), `${screen}: ${times}`);
       assert.deepEqual(
@@ -57,28 +58,30 @@ test("drawings show what to avoid, and rest on the good picture within five seco
   }
 });
 
-test("while the server checks, the page says what is checked", async () => {
+test("while the server checks, the page lists the checks, also after a response that was lost", async () => {
   for (const [flow, who, expected] of /** @type {const} */ ([
     [documentsFlow(), "pass-passport", ["upload.check.document", "upload.check.face", "upload.check.details"]],
     [{ defaultFields: {} }, "pass-data-only", ["upload.check.details"]],
   ])) {
     const { page, open, close } = await newVisitor(browser);
-    // The answer may come too soon to look at the screen.
+    // The screen may be replaced before the test can inspect it.
     await page.addInitScript(() => {
       Object.assign(window, { seen: [] });
       new MutationObserver(() => {
         const items = [...document.querySelectorAll("main .checks li")].map((item) => item.textContent);
-        if (items.length) Object.assign(window, { seen: [document.querySelector("h1")?.textContent, ...items] });
+        if (items.length) Object.assign(window, { seen: [document.querySelector("h1")?.textContent, ...items, document.querySelector("main .bar")?.getAttribute("aria-valuenow")] });
       }).observe(document, { childList: true, subtree: true });
     });
+    // The first response is lost, and the attempt is sent again.
+    await page.route("**/v2/idv/verify", (route) => route.abort(), { times: 1 });
     await open(await server.link(await server.flow(flow)));
     await person(page, await specimen(who)).toOutcome();
-    assert.deepEqual(await page.evaluate(() => Reflect.get(window, "seen")), ["upload.checking", ...expected].map((key) => t(key)));
+    assert.deepEqual(await page.evaluate(() => Reflect.get(window, "seen")), [...["upload.checking", ...expected].map((key) => t(key)), null]);
     await close(server);
   }
 });
 
-test("with text of 200 %, the merchant's name is read and two thirds of the window are left", async () => {
+test("with text at 200 %, the merchant's name is legible and the buttons cover at most a third of the window", async () => {
   const { page, open, close } = await newVisitor(browser);
   await open(await server.link(await server.flow(documentsFlow())));
   const me = person(page, await specimen("pass-passport"));
@@ -104,7 +107,7 @@ test("with text of 200 %, the merchant's name is read and two thirds of the wind
   await close(server);
 });
 
-test("paper has the merchant, the outcome, the address and the time, and nothing to press", async () => {
+test("a printout has the merchant, the outcome, the address and the time, and no controls", async () => {
   const { page, open, close } = await newVisitor(browser);
   await open(await server.link(await server.flow({ defaultFields: {} })));
   const me = person(page, await specimen("pass-data-only"));
@@ -125,4 +128,29 @@ test("paper has the merchant, the outcome, the address and the time, and nothing
   for (const part of ["Demo merchant", t("outcome.approved.title"), new URL(server.baseUrl).host, String(new Date().getFullYear())]) assert.ok(text.includes(part), `${part}: ${text}`);
   assert.equal(await page.locator("#printed").isVisible(), false);
   await close(server);
+
+  const dark = await newVisitor(browser, { colorScheme: "dark" });
+  await dark.open(await server.link(await server.flow(documentsFlow())));
+  const other = person(dark.page, await specimen("pass-passport"));
+  for (const state of ["document", "front"]) {
+    await other.to(state);
+    await dark.page.emulateMedia({ media: "print" });
+    assert.equal(await dark.page.locator("button:visible, select:visible, summary:visible").count(), 0, state);
+    assert.equal(await dark.page.locator("html").evaluate((html) => getComputedStyle(html).backgroundColor), "rgb(255, 255, 255)");
+    await dark.page.emulateMedia({ media: "screen" });
+  }
+  await dark.close(server);
+});
+
+test("each stylesheet of the page has the animations that it uses, or the first one has them", async () => {
+  const read = (/** @type {string} */ name) => readFile(new URL(`../verify/${name}`, import.meta.url), "utf8");
+  const first = await read("style.css");
+  const defined = (/** @type {string} */ css) => [...css.matchAll(/@keyframes (\w+)/g)].map(([, name]) => name);
+  for (const name of ["style.css", "later.css", "illustrations.css"]) {
+    const css = await read(name);
+    const values = [...css.matchAll(/animation(?:-name)?: ([^;]+);/g)].map(([, value]) => value ?? "");
+    const used = values.flatMap((value) => value.match(/\b[a-z]+\b/g) ?? []).filter((word) => !/^(s|ms|ease|in|out|linear|both|infinite|alternate|cubic|bezier|none|important)$/.test(word));
+    assert.ok(used.length > 0, name);
+    for (const word of used) assert.ok(defined(css).includes(word) || defined(first).includes(word), `${name}: ${word}`);
+  }
 });

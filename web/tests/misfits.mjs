@@ -1,4 +1,4 @@
-// What does not fit on a screen of the hosted page. It checks only the current layout, in any browser.
+// Checks whether everything fits on a screen of the hosted page, in its current layout and in any browser.
 
 /**
  * What is cut, overlaps or sticks out on the current screen.

@@ -65,12 +65,11 @@ export const wayOut = (kind, text, address, onclick) => h("a", { class: kind, hr
 // The preview is a frame of the portal, which must stay.
 const wayOutTarget = () => (boot.rehearsal ? "_blank" : window.parent === window ? null : "_top");
 
-/** Keeps bars of buttons in view only while they leave two thirds of the window to the rest. */
-// In the next frame, because a new class may change the bar's size.
+/** Measures bars of buttons when their size changes. In the next frame, because a new class may change it again. */
 const sized = new ResizeObserver((entries) => requestAnimationFrame(() => entries.forEach(({ target }) => measure(target))));
 addEventListener("resize", () => document.querySelectorAll(".actions").forEach(measure));
 
-/** @param {Element} bar */
+/** Keeps a bar in view only while it covers at most a third of the window. @param {Element} bar */
 function measure(bar) {
   if (!bar.isConnected) sized.unobserve(bar);
   bar.classList.toggle("tall", bar.getBoundingClientRect().height > innerHeight / 3);
@@ -83,9 +82,9 @@ export function actions(...children) {
   return bar;
 }
 
-/** A short notice. @param {"info" | "warn" | "bad" | "good"} tone @param {...Child} children */
+/** A short notice. @param {"info" | "warn" | "bad"} tone @param {...Child} children */
 export function note(tone, ...children) {
-  const name = { info: "lock", warn: "alert", bad: "alert", good: "check" }[tone];
+  const name = { info: "lock", warn: "alert", bad: "alert" }[tone];
   return h("div", { class: `note ${tone}` }, icon(name), h("div", null, ...children));
 }
 

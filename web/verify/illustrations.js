@@ -1,5 +1,5 @@
-// Drawings of how to take a good picture: what is wrong at first is put right within five seconds and stays so. They
-// are decoration: the tips beside them say the same in words.
+// Drawings that show how to take a good picture. Each one corrects two mistakes within five seconds, then stays still.
+// Screen readers skip them, because the tips below give the same advice in words.
 
 const WIDTH = 320;
 const HEIGHT = 176;
@@ -17,7 +17,7 @@ function draw(tag, attributes, ...children) {
   return element;
 }
 
-/** @param {string} d @param {string} look class of later.css */
+/** @param {string} d @param {string} look class of style.css or illustrations.css */
 const path = (d, look) => draw("path", { d, class: look });
 /** @param {number} x @param {number} y @param {number} width @param {number} height @param {number} rx @param {string} look */
 const box = (x, y, width, height, rx, look) => draw("rect", { x, y, width, height, rx, class: look });
@@ -27,8 +27,9 @@ const group = (look, ...children) => draw("g", { class: look }, ...children);
 /** Head and shoulders in a box. @param {number} x @param {number} y @param {number} width @param {number} height */
 function portrait(x, y, width, height) {
   const middle = x + width / 2;
-  return group(
-    "portrait",
+  return draw(
+    "g",
+    {},
     box(x, y, width, height, 5, "tone"),
     draw("circle", { cx: middle, cy: y + height * 0.38, r: width * 0.21, class: "ink" }),
     path(`M${x + width * 0.16} ${y + height}c0-${height * 0.3} ${width * 0.14}-${height * 0.4} ${width * 0.34}-${height * 0.4}s${width * 0.34} ${height * 0.1} ${width * 0.34} ${height * 0.4}z`, "ink"),
@@ -38,13 +39,13 @@ function portrait(x, y, width, height) {
 /** Lines of print of these lengths. @param {number} x @param {number} y @param {number[]} lengths */
 const print = (x, y, lengths) => path(lengths.map((length, i) => `M${x} ${y + i * 13}h${length}`).join(""), "print");
 
-/** The two lines for machines. @param {number} x @param {number} y @param {number} width */
-const machineLines = (x, y, width) => path(`M${x} ${y}h${width}M${x} ${y + 10}h${width}`, "machine");
+/** The two lines of the MRZ. @param {number} x @param {number} y @param {number} width */
+const mrzLines = (x, y, width) => path(`M${x} ${y}h${width}M${x} ${y + 10}h${width}`, "machine");
 
-/** What is on the side to photograph. @param {string} type @param {"front" | "back"} side @returns {SVGElement[]} */
+/** The printed content of one side. @param {string} type @param {"front" | "back"} side @returns {SVGElement[]} */
 function content(type, side) {
-  if (type === "PASSPORT") return [portrait(88, 46, 40, 50), print(140, 52, [82, 58, 70, 46]), machineLines(88, 122, 144)];
-  if (side === "back") return [box(78, 42, 164, 18, 0, "ink soft"), print(90, 78, [70, 96]), machineLines(90, 118, 140)];
+  if (type === "PASSPORT") return [portrait(88, 46, 40, 50), print(140, 52, [82, 58, 70, 46]), mrzLines(88, 122, 144)];
+  if (side === "back") return [box(78, 42, 164, 18, 0, "ink soft"), print(90, 78, [70, 96]), mrzLines(90, 118, 140)];
   const mark =
     type === "DRIVERS" ? path("M206 62v-6l3-8h16l3 8v6zM206 55h22M211 62v4M223 62v4", "mark")
     : type === "RESIDENCY_CARD" ? path("m204 57 13-12 13 12M208 54v12h18V54", "mark")
@@ -52,7 +53,7 @@ function content(type, side) {
   return [box(78, 38, 164, 12, 0, "tone"), portrait(90, 62, 42, 52), print(146, 70, [44, 78, 60, 70]), mark];
 }
 
-/** Four corners around a place. @param {{x: number, y: number, width: number, height: number}} place */
+/** The four corners of a frame. @param {{x: number, y: number, width: number, height: number}} place */
 function corners({ x, y, width, height }) {
   const [right, bottom] = [x + width, y + height];
   return path(
@@ -61,7 +62,7 @@ function corners({ x, y, width, height }) {
   );
 }
 
-/** What a cross and then a tick say about the picture. @param {number} x @param {number} y */
+/** A cross for the mistakes, then a tick for the good picture. @param {number} x @param {number} y */
 const badges = (x, y) => [
   group("badge wrong", draw("circle", { cx: x, cy: y, r: 15 }), path(`M${x - 5} ${y - 5}l10 10M${x + 5} ${y - 5}l-10 10`, "sign")),
   group("badge right", draw("circle", { cx: x, cy: y, r: 15 }), path(`M${x - 6.5} ${y + 0.5}l4.5 4.5 8.5-9`, "sign")),
@@ -81,7 +82,7 @@ function example(...parts) {
  */
 export function documentExample(type, side) {
   const sheet = { x: FRAME.x + 12, y: FRAME.y + 9, width: FRAME.width - 24, height: FRAME.height - 18 };
-  const clip = draw("clipPath", { id: "sheet" }, box(sheet.x, sheet.y, sheet.width, sheet.height, 9, ""));
+  const clip = draw("clipPath", { id: "sheet" }, draw("rect", { ...sheet, rx: 9 }));
   const light = draw("g", { "clip-path": "url(#sheet)" }, path(`M${sheet.x + 60} ${sheet.y - 20}h44l-58 160h-44z`, "glare"));
   return example(
     clip,

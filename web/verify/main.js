@@ -4,6 +4,7 @@ import { boot, cleanAddress, tokens } from "./boot.js";
 import { ask, button, h, icon } from "./dom.js";
 import { connect, isEmbedded, leave, notify, notifyError, notifyStep } from "./embed.js";
 import { dateTime, language, languages, setLanguage, t } from "./i18n.js";
+import { laterScreens } from "./loading.js";
 import * as router from "./router.js";
 import * as store from "./store.js";
 import * as consent from "./screens/consent.js";
@@ -12,8 +13,6 @@ import * as open from "./screens/open.js";
 
 /** Whether the page shows that it could not load its data. The applicant can still try again. */
 let isUnavailable = false;
-/** @type {Promise<typeof import("./screens/later.js")> | null} */
-let laterLoaded = null;
 
 cleanAddress(language());
 
@@ -51,29 +50,12 @@ app.drawTop();
 store.sweep();
 begin().finally(() => laterScreens().catch(() => {}));
 
-/** The screens that follow the first one, with their stylesheet and all their modules at once. */
-function laterScreens() {
-  laterLoaded ??= (async () => {
-    /** @type {string[]} */
-    const preloaded = boot.assets["later"] ?? [];
-    document.head.append(...preloaded.map((href) => h("link", { rel: "modulepreload", href })));
-    const styled = new Promise((onload, onerror) => document.head.append(h("link", { rel: "stylesheet", href: new URL("./later.css", import.meta.url).href, onload, onerror })));
-    const [screens] = await Promise.all([import("./screens/later.js"), styled]);
-    return screens;
-  })();
-  return laterLoaded;
-}
-
 /**
- * A screen of screens/later.js. If it cannot be loaded, the person can load the page again, which continues here:
- * some browsers remember that a module failed.
- * @param {(screens: typeof import("./screens/later.js")) => router.Render} choose @returns {router.Render}
+ * A screen of screens/later.js.
+ * @param {(screens: import("./loading.js").Screens) => router.Render} choose @returns {router.Render}
  */
 function later(choose) {
-  return async (part, params) => {
-    const screens = await laterScreens().catch(() => null);
-    return screens ? choose(screens)(part, params) : end.render("", { kind: "failed" });
-  };
+  return async (part, params) => choose(await laterScreens())(part, params);
 }
 
 async function begin() {
@@ -89,6 +71,8 @@ async function begin() {
 /** The first screen of this visit. */
 async function first() {
   if (boot.rehearsal) return router.show("open", { replace: true });
+  // These visits begin with a later screen, most likely.
+  if (boot.state !== "open" || tokens.handoff) laterScreens().catch(() => {});
   const kept = store.tab();
   const link = tokens.link;
   if (tokens.handoff || (kept.handoff && !link && !tokens.invitation)) {

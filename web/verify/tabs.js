@@ -11,24 +11,33 @@ const nameOf = (sessionId) => `bonafide:${sessionId}`;
 
 let turn = 0;
 let letGo = () => {};
+/** The session whose lock this window has, or requested. */
+let ours = "";
 
 /** Takes the session's lock; every other window loses it. @param {string} sessionId @param {() => void} taken called when another window takes it */
 export function hold(sessionId, taken) {
   release();
   const mine = ++turn;
+  ours = sessionId;
   navigator.locks
     ?.request(nameOf(sessionId), { steal: true }, () => new Promise((resolve) => (letGo = () => resolve(undefined))))
     // A lock is also refused if storage is blocked. Only a lock that was granted can be lost.
-    .catch((error) => error.name === "AbortError" && mine === turn && taken());
+    .catch((error) => {
+      if (error.name !== "AbortError" || mine !== turn) return;
+      ours = "";
+      taken();
+    });
 }
 
 export function release() {
   turn++;
+  ours = "";
   letGo();
 }
 
 /** Whether another window has the session's lock. @param {string} sessionId @returns {Promise<boolean>} */
 export async function isHeldElsewhere(sessionId) {
+  if (ours === sessionId) return false;
   for (let question = 0; question < QUESTIONS; question++) {
     const { held = [] } = (await navigator.locks?.query().catch(() => null)) ?? {};
     if (!held.some(({ name }) => name === nameOf(sessionId))) return false;

@@ -93,13 +93,13 @@ fn hash_all() -> String {
     hex::encode(&hash.finalize()[..8])
 }
 
-/// The page's modules, which are loaded all at once. Otherwise the browser would discover imported modules
-/// only one level at a time.
+/// The page's modules in two groups, each loaded at once. Otherwise, the browser would discover imports only
+/// one level at a time.
 #[derive(Clone)]
 pub struct Modules {
-    /// What the first screen needs: the entry script and all that it imports statically, directly or not.
+    /// Modules of the first screen: the entry script and its static imports, direct and indirect.
     pub first: Vec<String>,
-    /// What only the later screens need. It loads while the person reads the first one.
+    /// Modules that only later screens need. They load while the person reads the first screen.
     pub later: Vec<String>,
 }
 

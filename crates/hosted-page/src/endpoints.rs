@@ -183,7 +183,8 @@ pub struct EventsBody {
     /// The events in order.
     #[schema(max_items = 50)]
     events: Vec<EventBody>,
-    /// The language in which the page is shown, as one of its codes. It is unknown if it is absent.
+    /// The code of the language in which the page is shown when it sends the events. If it is absent, the
+    /// language is unknown.
     #[schema(example = "de")]
     language: Option<String>,
 }

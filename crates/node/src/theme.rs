@@ -7,7 +7,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rgb(pub [u8; 3]);
 
-/// The darkest surface of the light page and the lightest of the dark one, as in `web/verify/style.css`.
+/// The darkest surface below text of the light page, and the lightest of the dark one, as in
+/// `web/verify/style.css`. Icons also lie on a tint of the accent.
 pub const LIGHT_SURFACE: Rgb = Rgb([0xf1, 0xf3, 0xf6]);
 /// See [`LIGHT_SURFACE`].
 pub const DARK_SURFACE: Rgb = Rgb([0x22, 0x27, 0x2e]);

@@ -7,6 +7,7 @@ use axum::response::Response;
 use http_server::error::Rejection;
 use sanctions::store::ListStatus;
 use service::Shared;
+use service::hosted::DEVICES;
 use service::insight::{self, Figures, Row, percent};
 use service::permissions::Action;
 use service::problem::Problem;
@@ -27,8 +28,6 @@ use super::session::Member;
 const MOST_DAYS: i64 = 366;
 const USUAL_DAYS: i64 = 30;
 const FILTERS: [&str; 6] = ["from", "until", "flow", "device", "language", "split"];
-/// The classes of devices that can be selected.
-const DEVICES: [&str; 4] = ["phone", "tablet", "desktop", "other"];
 
 /// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
@@ -46,7 +45,7 @@ struct FiguresQuery {
 }
 
 impl FiguresQuery {
-    /// What limits and splits the events of hosted sessions further.
+    /// The filters and the split of the events of hosted sessions.
     fn sessions(&self) -> FunnelFilter<'_> {
         FunnelFilter {
             device: self.filters.get("device"),
@@ -98,7 +97,7 @@ fn asked(page: &Page, raw: Option<&str>) -> Result<FiguresQuery, Problem> {
     })
 }
 
-/// A share in whole percent; 0 of nothing.
+/// A share in whole percent, or 0 if the total is 0.
 fn percent_of(count: i64, all: i64) -> i64 {
     if all == 0 {
         0
@@ -162,8 +161,8 @@ impl InsightPage {
         self.figures.funnel.iter().filter(|row| row.part == step.part)
     }
 
-    /// The sessions that reached a step, in percent of those that reached the most reached step of its part.
-    /// (Usually that is `open`. But on a second device, sessions begin at a later step.)
+    /// The sessions that reached a step, in percent of the step that most sessions of its part reached. Usually
+    /// that step is `open`, but sessions on a second device begin at a later step.
     fn reach(&self, step: &FunnelStep) -> i64 {
         let most = self.rows_of_part(step).map(|row| row.reached).max();
         percent_of(step.reached, most.unwrap_or_default())
@@ -329,13 +328,14 @@ async fn export(
                 "dropped",
                 "retried",
                 "median_ms",
+                "timed",
             ])];
             rows.extend(figures.funnel.iter().map(|step| {
                 let counts =
                     [step.reached, step.completed, step.dropped, step.retried].map(|count| count.to_string());
                 let mut row = vec![step.step.clone(), step.part.clone().unwrap_or_default()];
                 row.extend(counts);
-                row.push(number(step.median_ms));
+                row.extend([number(step.median_ms), step.timed.to_string()]);
                 row
             }));
             rows

@@ -454,7 +454,10 @@ pub async fn record_events(
     })
 }
 
-/// The class of a device, by its `User-Agent`. (Apple's tablets identify as desktops.)
+/// The classes of devices.
+pub const DEVICES: [&str; 4] = ["phone", "tablet", "desktop", "other"];
+
+/// The class of a device, one of [`DEVICES`], by its `User-Agent`. (Apple's tablets identify as desktops.)
 fn device(user_agent: &str) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| user_agent.contains(word));
     if says(&["iPad", "Tablet"]) || (says(&["Android"]) && !says(&["Mobile"])) {

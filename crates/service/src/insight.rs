@@ -82,8 +82,8 @@ pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// Reads all figures of a range. `sessions` limits and splits the events of hosted sessions further: by device,
-/// country and language.
+/// Reads all figures of a range. `sessions` filters and splits the events of hosted sessions by device, country
+/// and language.
 pub async fn figures(
     app: &Shared,
     scope: Scope,

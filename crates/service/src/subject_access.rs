@@ -206,8 +206,11 @@ async fn session(conn: &mut store::Conn, scope: Scope, id: Uuid) -> Result<Value
     let events = session_events::of_session(conn, scope, id).await?;
     let events: Vec<Value> = events
         .iter()
-        .map(|(step, kind, ms, detail, device)| {
-            json!({"step": step, "kind": kind, "ms": ms, "detail": detail, "device": device})
+        .map(|event| {
+            json!({
+                "step": event.step, "kind": event.kind, "ms": event.ms, "detail": event.detail,
+                "device": event.device, "country": event.country, "language": event.language,
+            })
         })
         .collect();
     Ok(json!({

@@ -1,6 +1,6 @@
 //! Session events: how applicants proceed through the steps of the hosted page, for the funnel in the portal
 //! and its reasons for dropping off. They consist of times and of words from fixed lists, which the caller
-//! checks. They contain no personal data.
+//! checks. The visitor's country, class of device and language are the only personal data stored with them.
 
 use uuid::Uuid;
 
@@ -170,9 +170,8 @@ pub struct DropOff {
 /// Reasons that are no details of events: no open problem, a problem without a detail, and a refused consent.
 pub const OTHER_REASONS: [&str; 3] = ["no_problem", "unknown", "consent_refused"];
 
-/// A session's last event decides where it ended, whichever device it is of: a session that continues on another
-/// device did not end here. So the filters apply to events after the last one is known. Its lookup by the primary
-/// key is much faster than numbering all events.
+/// A session ended at its last event on any device, because a session may continue on another device. So the query
+/// finds the last event, by the primary key, before it applies the filters.
 macro_rules! funnel {
     ($of_flow:literal) => {
         concat!(
@@ -216,7 +215,7 @@ macro_rules! funnel {
     };
 }
 
-/// A session's result so far is its last event that is more than reaching a step.
+/// A session's result is its last event that completed a step or reported a problem.
 macro_rules! drop_offs {
     ($of_flow:literal) => {
         concat!(
@@ -361,19 +360,33 @@ pub async fn funnel(
     }
 }
 
-/// The events of a session in order: step, kind, milliseconds since the page was opened, reason, class of
-/// device.
-pub async fn of_session(
-    conn: &mut Conn,
-    scope: Scope,
-    session_id: Uuid,
-) -> Result<Vec<(String, String, i64, Option<String>, String)>, Error> {
+/// An event as it is stored, for the export of a person's data.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct StoredEvent {
+    /// The step.
+    pub step: String,
+    /// `reached`, `completed`, `retried`, …
+    pub kind: String,
+    /// Milliseconds since the page was opened.
+    pub ms: i64,
+    /// The reason.
+    pub detail: Option<String>,
+    /// The class of device.
+    pub device: String,
+    /// The country of the client's address (alpha-2).
+    pub country: Option<String>,
+    /// The code of the page's language.
+    pub language: Option<String>,
+}
+
+/// The events of a session in order.
+pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<Vec<StoredEvent>, Error> {
     fetch!(
         all,
         conn,
         scope,
-        (String, String, i64, Option<String>, String),
-        "select step, kind, ms, detail, device from session_events
+        StoredEvent,
+        "select step, kind, ms, detail, device, country, language from session_events
          where merchant_id = $1 and sandbox = $2 and session_id = $3 order by id",
         session_id
     )

@@ -31,7 +31,7 @@ export function render(part, params) {
   const qr = h("div", { class: "qr" }, h("span", { class: "spinner" }));
   const number = h("output", { class: "number" }, "··");
   const status = h("p", { class: "status", role: "status" }, isLink ? "" : t("device.waiting"));
-  // Its place is reserved, so that nothing moves when the code arrives.
+  // It takes up space while invisible, so the screen does not move when the code arrives.
   const others = h("details", { class: "others ghost" }, h("summary", null, t("device.others")));
   /** @type {number | undefined} */
   let renewal;

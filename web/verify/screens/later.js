@@ -1,4 +1,4 @@
-// The screens that follow the first one. They are loaded while the person reads it.
+// The screens after the first one. They load while the person reads the first one (loading.js).
 export { render as claim, renderNumber as number } from "./claim.js";
 export { render as details } from "./details.js";
 export { render as device } from "./device.js";

@@ -8,6 +8,7 @@ import { notifyError } from "../embed.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { clock, dateTime, either, language, t } from "../i18n.js";
+import { laterScreens } from "../loading.js";
 import * as router from "../router.js";
 import * as store from "../store.js";
 import { isHeldElsewhere } from "../tabs.js";
@@ -107,6 +108,8 @@ async function begin() {
   setBusy(true);
   drawn?.problem.replaceChildren();
   try {
+    // A link is used up only once the next screen can be shown.
+    await laterScreens();
     // A refusal that was taken back may have opened it.
     if (entering || !app.hasSession()) await enter();
     // If the Flow changed meanwhile, or the consent cannot be recorded, the next screen requests the consent again.

@@ -11,7 +11,8 @@ const WAITS_MS = [1000, 2000, 4000, 8000, 15_000, 15_000];
 
 /** @type {router.Render} */
 export function render() {
-  const title = heading(t(flow.asksDocument(app.facts(), app.currentWork()) ? "upload.title" : "upload.title.details"));
+  const titleText = t(flow.asksDocument(app.facts(), app.currentWork()) ? "upload.title" : "upload.title.details");
+  const title = heading(titleText);
   const text = lead(t("upload.lead"));
   const fill = h("span");
   const bar = h("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": t("step.upload") }, fill);
@@ -22,26 +23,24 @@ export function render() {
 
   /** @param {number} sent 0–1 */
   function progress(sent) {
+    const isSent = sent >= 1;
     fill.style.inlineSize = `${Math.round(sent * 100)}%`;
-    bar.setAttribute("aria-valuenow", String(Math.round(sent * 100)));
-    if (sent < 1) {
-      part.textContent = t("upload.progress", { percent: percent(sent) });
-      what.replaceChildren(part);
-    }
-    if (sent < 1 || bar.classList.contains("checking")) return;
-    bar.classList.add("checking");
-    bar.removeAttribute("aria-valuenow");
-    title.textContent = t("upload.checking");
-    text.textContent = t("upload.checking.lead");
-    what.replaceChildren(checks());
-    announce(t("upload.checking"));
+    part.textContent = t("upload.progress", { percent: percent(sent) });
+    if (isSent) bar.removeAttribute("aria-valuenow");
+    else bar.setAttribute("aria-valuenow", String(Math.round(sent * 100)));
+    if (isSent === bar.classList.contains("checking")) return;
+    bar.classList.toggle("checking", isSent);
+    title.textContent = isSent ? t("upload.checking") : titleText;
+    text.textContent = t(isSent ? "upload.checking.lead" : "upload.lead");
+    what.replaceChildren(isSent ? checks() : part);
+    if (isSent) announce(t("upload.checking"));
   }
 
   const run = async () => {
     app.setSending(true);
     try {
       await send(progress, (key) => {
-        bar.classList.remove("checking");
+        if (key) progress(0);
         if (!isGone) more.replaceChildren(...(key ? [note("warn", t(key))] : []));
         if (key) announce(t(key));
       });
@@ -50,10 +49,10 @@ export function render() {
     }
   };
   track("upload", "reached");
-  return { body: [hero("file", "sending"), title, text, bar, what, more], shown: run, cleanup: () => (isGone = true) };
+  return { body: [hero("file"), title, text, bar, what, more], shown: run, cleanup: () => (isGone = true) };
 }
 
-/** What the server does with what was sent. It tells nothing of its progress. */
+/** The list of checks. It has no ticks, because the server reports no progress. */
 function checks() {
   const asks = flow.asksDocument(app.facts(), app.currentWork());
   const list = rows([...(asks ? /** @type {[string, string][]} */ ([["card", t("upload.check.document")], ["face", t("upload.check.face")]]) : []), ["person", t("upload.check.details")]]);

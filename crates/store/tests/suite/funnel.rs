@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use store::session_events::{self, DropOff, Event, EventSource, FunnelFilter, FunnelStep, Split};
+use store::session_events::{
+    self, DropOff, Event, EventSource, FunnelFilter, FunnelStep, Split, StoredEvent,
+};
 use store::{Error, admissions};
 use uuid::Uuid;
 
 use crate::bench::{Bench, START};
 use crate::hosted::{DESKTOP, PHONE, append, event, session};
 
-/// A step whose median rests on every session that completed it, unless there is none.
+/// A step whose median, if any, covers every session that completed it.
 fn step(step: &str, [reached, completed, dropped, retried]: [i64; 4], median_ms: Option<i64>) -> FunnelStep {
     FunnelStep {
         step: step.into(),
@@ -209,7 +211,7 @@ pub(crate) async fn a_funnel_outlives_reloads_and_devices(bench: Bench) {
     }
 }
 
-pub(crate) async fn a_retry_is_no_drop_out(bench: Bench) {
+pub(crate) async fn a_retry_is_not_a_drop_off(bench: Bench) {
     let scope = bench.scope().await;
     let made = session(&bench, scope).await;
     let tell = async |events: &[Event<'_>]| append(&bench, scope, &made, PHONE, events).await;
@@ -241,7 +243,7 @@ pub(crate) async fn a_retry_is_no_drop_out(bench: Bench) {
     assert_eq!(funnel, expected);
 }
 
-pub(crate) async fn a_median_is_of_the_middle(bench: Bench) {
+pub(crate) async fn a_median_is_the_middle_duration(bench: Bench) {
     let scope = bench.scope().await;
     let funnel = async || {
         session_events::funnel(&mut bench.read().await, scope, FunnelFilter::default())
@@ -271,7 +273,7 @@ pub(crate) async fn a_median_is_of_the_middle(bench: Bench) {
     }
 }
 
-pub(crate) async fn a_drop_off_has_the_reason_that_nothing_followed(bench: Bench) {
+pub(crate) async fn a_drop_off_has_its_last_open_problem_as_reason(bench: Bench) {
     let scope = bench.scope().await;
     let told = |step, kind, detail| Event {
         detail,
@@ -460,4 +462,27 @@ pub(crate) async fn a_drop_off_has_the_reason_that_nothing_followed(bench: Bench
         assert_eq!(by_step, dropped, "{filter:?}");
         assert_eq!(dropped.values().sum::<i64>(), sessions, "{filter:?}");
     }
+}
+
+pub(crate) async fn stored_events_have_what_is_known_of_the_visitor(bench: Bench) {
+    let scope = bench.scope().await;
+    let made = session(&bench, scope).await;
+    let source = EventSource {
+        language: Some("de"),
+        ..PHONE
+    };
+    append(&bench, scope, &made, source, &[event("open", "reached", 7)]).await;
+    let stored = session_events::of_session(&mut bench.read().await, scope, made.id)
+        .await
+        .unwrap();
+    let expected = StoredEvent {
+        step: "open".into(),
+        kind: "reached".into(),
+        ms: 7,
+        detail: None,
+        device: "phone".into(),
+        country: Some("DE".into()),
+        language: Some("de".into()),
+    };
+    assert_eq!(stored, [expected]);
 }

@@ -82,8 +82,9 @@ on_every_database! {
         a_stopping_database_is_unavailable;
     hosted: a_handoff_is_claimed_once, a_new_handoff_voids_the_earlier, the_last_word_counts,
         the_second_devices_step_is_followed, everything_goes_with_the_session;
-    funnel: events_make_a_funnel, a_funnel_outlives_reloads_and_devices, a_retry_is_no_drop_out,
-        a_median_is_of_the_middle, a_drop_off_has_the_reason_that_nothing_followed;
+    funnel: events_make_a_funnel, a_funnel_outlives_reloads_and_devices, a_retry_is_not_a_drop_off,
+        a_median_is_the_middle_duration, a_drop_off_has_its_last_open_problem_as_reason,
+        stored_events_have_what_is_known_of_the_visitor;
     bulk: histories_read_like_any_other;
     installation: a_stranger_writes_nothing, an_old_installation_is_recorded_by_its_key_alone,
         of_keys_at_once_one_is_recorded, a_broken_off_rewrap_changes_nothing, a_changed_list_set_is_not_believed;

@@ -155,8 +155,8 @@ on_both!(the_funnel_has_languages_medians_and_reasons, |backend| {
     let owner = Browser::sign_up(&server, &merchant.id, "owner").await;
     let empty = owner.get("/portal/insight").await.page();
     for text in [
-        "No hosted sessions in this range",
-        "No session dropped off in this range",
+        "No hosted sessions match these filters",
+        "No session that matches these filters dropped off",
     ] {
         assert!(empty.contains(text), "{text}: {empty}");
     }
@@ -189,10 +189,10 @@ on_both!(the_funnel_has_languages_medians_and_reasons, |backend| {
         assert_eq!(file.status, 200, "{query}");
         file.page()
     };
-    const HEAD: &str = "step,part,reached,completed,dropped,retried,median_ms\n";
-    let expected = "open,,4,4,0,0,2500\nconsent,,1,0,1,0,\ncamera,,3,0,3,0,\n";
+    const HEAD: &str = "step,part,reached,completed,dropped,retried,median_ms,timed\n";
+    let expected = "open,,4,4,0,0,2500,4\nconsent,,1,0,1,0,,0\ncamera,,3,0,3,0,,0\n";
     assert_eq!(file("what=funnel").await, format!("{HEAD}{expected}"));
-    let expected = "open,de,2,2,0,0,1500\ncamera,de,2,0,2,0,\n";
+    let expected = "open,de,2,2,0,0,1500,2\ncamera,de,2,0,2,0,,0\n";
     assert_eq!(
         file("what=funnel&split=language&language=de").await,
         format!("{HEAD}{expected}")
