@@ -331,7 +331,7 @@ test("who is registered already is led to signing in: alone, on a second device,
 
 test("a link is not used up while the next screens cannot be loaded", async () => {
   const flow = await acme.flow(documentsFlow());
-  for (const missing of ["screens/later.js", "screens/details.js", "later.css"]) {
+  for (const missing of ["screens/later.js", "screens/details.js", "later.css", "illustrations.css"]) {
     const { page, requests, open, close } = await newVisitor(browser);
     await page.route(`**/${missing}`, (route) => route.abort());
     await open(await acme.link(flow));
@@ -346,17 +346,40 @@ test("a link is not used up while the next screens cannot be loaded", async () =
   }
 });
 
-test("a session goes on when its screens can be loaded again", async () => {
-  const { page, open, close } = await newVisitor(browser);
-  await open(await acme.link(await acme.flow(documentsFlow())));
+test("a browser that remembers a failed module loads the page again, also if it can store nothing", async () => {
+  const { page, open } = await newVisitor(browser);
+  await page.addInitScript(() => Object.defineProperty(window, "sessionStorage", { get: () => { throw new DOMException("blocked", "SecurityError"); } }));
+  await page.route("**/screens/later.js", (route) => route.abort());
+  const link = await acme.link(await acme.flow(documentsFlow()));
+  await open(link);
   const me = person(page, await specimen("pass-passport"));
-  await me.to("document");
-  await page.route("**/later.css", (route) => route.abort());
-  await page.reload();
-  await page.getByRole("heading", { name: t("end.failed.title") }).waitFor();
-  await page.unroute("**/later.css");
-  await me.button("page.retry").click();
+  await me.button("open.start").click();
+  const again = me.button("page.retry");
+  await again.waitFor();
+  await page.unroute("**/screens/later.js");
+  // The link is opened a second time.
+  const token = new URL(link).searchParams.get("token") ?? "";
+  const opened = page.waitForRequest((request) => new URL(request.url()).searchParams.get("token") === token);
+  await again.click();
+  await opened;
+  await me.at("open");
+  await me.button("open.start").click();
   await me.at("document");
-  await me.toOutcome();
-  await close(server);
+  await page.context().close();
+});
+
+test("a session goes on when its screens can be loaded again", async () => {
+  for (const missing of ["screens/later.js", "later.css"]) {
+    const { page, open, close } = await newVisitor(browser);
+    await open(await acme.link(await acme.flow(documentsFlow())));
+    const me = person(page, await specimen("pass-passport"));
+    await me.to("document");
+    await page.route(`**/${missing}`, (route) => route.abort());
+    await page.reload();
+    await page.getByRole("heading", { name: t("end.failed.title") }).waitFor();
+    await page.unroute(`**/${missing}`);
+    await me.button("page.retry").click();
+    await me.at("document");
+    await close(server);
+  }
 });

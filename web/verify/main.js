@@ -4,7 +4,7 @@ import { boot, cleanAddress, tokens } from "./boot.js";
 import { ask, button, h, icon } from "./dom.js";
 import { connect, isEmbedded, leave, notify, notifyError, notifyStep } from "./embed.js";
 import { dateTime, language, languages, setLanguage, t } from "./i18n.js";
-import { laterScreens } from "./loading.js";
+import { laterScreens, NotLoaded } from "./loading.js";
 import * as router from "./router.js";
 import * as store from "./store.js";
 import * as consent from "./screens/consent.js";
@@ -62,9 +62,10 @@ async function begin() {
   isUnavailable = false;
   try {
     await first();
-  } catch {
+  } catch (error) {
     isUnavailable = true;
-    router.show("end", { params: { kind: "failed", retry: begin }, replace: true });
+    // Without `retry`, a press loads the page again.
+    router.show("end", { params: { kind: "failed", ...(error instanceof NotLoaded ? {} : { retry: begin }) }, replace: true });
   }
 }
 

@@ -37,7 +37,7 @@ export function start(map, onBack, onProgress, onNewScreen) {
   onScreen = onNewScreen;
   addEventListener("popstate", ({ state }) => {
     const wanted = guard(state?.screen ?? "", state?.part ?? "");
-    if (wanted) render(wanted.id, wanted.part, null);
+    if (wanted) render(wanted.id, wanted.part, null).catch(() => show("end", { params: { kind: "failed" }, replace: true }));
     else history.pushState({ screen: now.id, part: now.part, index: index() + 1 }, "");
   });
 }
@@ -69,9 +69,18 @@ async function render(id, part, params, refocus = false) {
   cleanup?.();
   cleanup = undefined;
   const isSame = now.id === id && now.part === part;
+  const before = now;
   now = { id, part, params };
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
-  const screen = await /** @type {Render} */ (screens[id])(part, params);
+  /** @type {Screen} */
+  let screen;
+  try {
+    screen = await /** @type {Render} */ (screens[id])(part, params);
+  } catch (error) {
+    // The screen before is still shown.
+    if (mine === turn) now = before;
+    throw error;
+  }
   // Another screen was requested meanwhile.
   if (mine !== turn) return screen.cleanup?.();
   cleanup = screen.cleanup;

@@ -20,7 +20,7 @@ export function hold(sessionId, taken) {
   const mine = ++turn;
   ours = sessionId;
   navigator.locks
-    ?.request(nameOf(sessionId), { steal: true }, () => new Promise((resolve) => (letGo = () => resolve(undefined))))
+    ?.request(nameOf(sessionId), { steal: true }, () => (mine === turn ? new Promise((resolve) => (letGo = () => resolve(undefined))) : undefined))
     // A lock is also refused if storage is blocked. Only a lock that was granted can be lost.
     .catch((error) => {
       if (error.name !== "AbortError" || mine !== turn) return;

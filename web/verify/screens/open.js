@@ -8,7 +8,7 @@ import { notifyError } from "../embed.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { clock, dateTime, either, language, t } from "../i18n.js";
-import { laterScreens } from "../loading.js";
+import { laterScreens, NotLoaded, reloadLink } from "../loading.js";
 import * as router from "../router.js";
 import * as store from "../store.js";
 import { isHeldElsewhere } from "../tabs.js";
@@ -123,6 +123,7 @@ async function begin() {
     const isChecking = error instanceof api.ApiError && error.body.error === "attempt_in_progress";
     const text = isChecking ? t("open.inprogress") : app.problemText(error);
     drawn?.problem.replaceChildren(note("bad", text));
+    if (error instanceof NotLoaded && navigator.onLine) drawn?.problem.append(button("secondary", t("page.retry"), reloadLink));
     drawn?.problem.scrollIntoView({ block: "nearest" });
     announce(text);
   }
