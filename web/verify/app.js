@@ -99,7 +99,7 @@ export async function resume(given) {
   isOver = false;
   drawTop();
   watchTime(given.deadline);
-  tabs.hold(given.sessionId, () => router.show("elsewhere", { replace: true }).catch(() => router.show("end", { params: { kind: "failed" }, replace: true })));
+  tabs.hold(given.sessionId, () => router.show("elsewhere", { replace: true }).catch(router.showFailure));
   connectEvents();
 }
 

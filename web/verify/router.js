@@ -37,7 +37,7 @@ export function start(map, onBack, onProgress, onNewScreen) {
   onScreen = onNewScreen;
   addEventListener("popstate", ({ state }) => {
     const wanted = guard(state?.screen ?? "", state?.part ?? "");
-    if (wanted) render(wanted.id, wanted.part, null).catch(() => show("end", { params: { kind: "failed" }, replace: true }));
+    if (wanted) render(wanted.id, wanted.part, null).catch(showFailure);
     else history.pushState({ screen: now.id, part: now.part, index: index() + 1 }, "");
   });
 }
@@ -56,6 +56,9 @@ export async function show(id, { part = "", params = null, replace = false } = {
   history[replace ? "replaceState" : "pushState"](state, "");
   await render(id, part, params);
 }
+
+/** Shows that a screen could not be loaded. A press there loads the page again. */
+export const showFailure = () => show("end", { params: { kind: "failed" }, replace: true });
 
 /** Renders the screen again, for example after a change of language. @param {boolean} [refocus] what it shows is new */
 export function redraw(refocus = false) {
