@@ -39,7 +39,7 @@
     const root = document.documentElement;
     const { overflow } = root.style;
     let { onReady, onStep } = options;
-    // The number of `load` events without their `ready`, which may come before or after.
+    // The number of `load` events without their `ready`; -1 between a `ready` and its later `load`.
     let unready = 0;
     let isReady = false;
     let isTold = false;
@@ -114,8 +114,8 @@
         isReady = false;
         dialog.append(button);
         fail("not_loaded", `Check that ${page.origin} is reachable, that the url shows the page in a window of its own, and your Content-Security-Policy's frame-src`);
+        unready = 0;
       }
-      unready = 0;
     }
 
     /** @param {MessageEvent} event */
@@ -123,7 +123,7 @@
       if (origin !== page.origin || source !== frame.contentWindow) return;
       const { bonafide: said, close: hasButton, sessionId, status, step, n, total, code, message } = data ?? {};
       if (said === "ready") {
-        unready--;
+        unready = Math.max(unready - 1, -1);
         isReady = true;
         // The page's own close button is in the same place. Pages of older servers have none.
         if (hasButton) button.remove();

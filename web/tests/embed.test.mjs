@@ -49,7 +49,13 @@ async function visitShop(at, mode, { link, throws = false, isHeld = false, ...op
     const pairs = lines.map((line) => /** @type {const} */ ([line.slice(0, line.indexOf(" ")), JSON.parse(line.slice(line.indexOf(" ")))]));
     return word === undefined ? pairs.map(([each]) => each) : pairs.filter(([each]) => each === word).map(([, value]) => value);
   };
-  const hears = (/** @type {string} */ word) => log.getByText(word).waitFor();
+  const hears = async (/** @type {string} */ word) => {
+    try {
+      await log.getByText(word).waitFor();
+    } catch (cause) {
+      throw new Error(`No ${word} in: ${await log.innerText()}`, { cause });
+    }
+  };
   /** The window's close button before the hosted page shows its own. */
   const closeButton = watched.page.getByRole("button", { name: "Close", exact: true });
   const closed = () => watched.page.locator("dialog").waitFor({ state: "detached" });
@@ -230,6 +236,38 @@ test("a page that loads its data at the next try is told as done", async () => {
   await frame.evaluate(() => location.reload());
   await frame.getByRole("button", { name: t("page.retry") }).click();
   await me.at("open");
+  assert.equal(await me.toOutcome(), t("outcome.approved.title"));
+  await hears("resolved");
+  assert.deepEqual((await told()).filter((word) => word !== "step"), ["ready", "done", "resolved"]);
+  await close(server);
+});
+
+test("a reload soon after the first load, with slow styles, is not told as an error", async () => {
+  const { page, close, told, hears } = await visitShop(shop, "modal", { isHeld: true });
+  // How often the check of bonafide.js has run, after each `load`.
+  await page.evaluate(() => {
+    const start = window.setTimeout;
+    const counted = (/** @type {Function} */ run, /** @type {number} */ delay) =>
+      start(() => {
+        run();
+        if (delay === 1000) document.body.dataset["checks"] = String(Number(document.body.dataset["checks"] ?? 0) + 1);
+      }, delay);
+    window.setTimeout = /** @type {any} */ (counted);
+  });
+  const checked = (/** @type {number} */ times) => page.locator(`body[data-checks="${times}"]`).waitFor();
+  await page.locator("#verify").click();
+  const { frame, me } = await inside(page);
+  await page.locator("iframe[data-loaded]").waitFor();
+  let release = () => {};
+  const held = new Promise((resolve) => (release = () => resolve(null)));
+  await page.route("**/later.css", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await frame.evaluate(() => location.reload());
+  await checked(1);
+  release();
+  await checked(2);
   assert.equal(await me.toOutcome(), t("outcome.approved.title"));
   await hears("resolved");
   assert.deepEqual((await told()).filter((word) => word !== "step"), ["ready", "done", "resolved"]);
