@@ -130,7 +130,9 @@ const DOCUMENTS = /** @type {[string, Pixels, string|null][]} */ ([
   ["out of the picture", page({ x: 160 }), "cut_off"],
   ["a reflection", withSpot(page(), { x: 300, y: 180, width: 70, height: 50 }), "glare"],
   ["out of focus", blurred(page(), 8), "blurry"],
-  ["a page without machine print", page({ mrz: false }), "wrong_side"],
+  ["a page without machine print", page({ mrz: false }), "2511"],
+  ["an overexposed copy that can be read", page({ paper: 255, ink: 90 }), null],
+  ["an overexposed page whose print is pale", page({ paper: 255, ink: 225 }), "too_bright"],
 ]);
 
 for (const [name, picture, expected] of DOCUMENTS) {
@@ -189,6 +191,7 @@ test("a picture of any size is measured without a fault", () => {
 const selfie = (other = {}) => ({
   light: 180,
   burnt: 0,
+  ink: 0.2,
   glare: 0,
   sharpness: 0.2,
   motion: 1,
@@ -245,7 +248,7 @@ test("every code has a hint in every language", async () => {
   const folder = new URL("../locales/", import.meta.url);
   for (const name of await readdir(folder)) {
     const texts = JSON.parse(await readFile(new URL(name, folder), "utf8"));
-    for (const code of [...CODES, STEADY, "press"]) assert.ok(texts[`hint.${code}`], `${name}: hint.${code}`);
+    for (const code of [...CODES, STEADY, "press"]) assert.ok(texts[/^\d/.test(code) ? `code.${code}.title` : `hint.${code}`], `${name}: ${code}`);
   }
 });
 
@@ -266,12 +269,29 @@ test("the shutter fills while all is well, and anew after a fault, a gap or a re
   assert.equal(at(0), 0);
   assert.equal(at(STEADY_MS / 2), 0.5);
   assert.equal(at(STEADY_MS), 1);
-  assert.equal(at(STEADY_MS + 100, ["glare"]), 0);
-  assert.equal(at(STEADY_MS + 200), 0);
+  at(STEADY_MS + 100, ["glare"]);
+  assert.equal(at(STEADY_MS + 100 + SETTLE_MS, ["glare"]), 0);
+  assert.equal(at(STEADY_MS + 200 + SETTLE_MS), 0);
   assert.equal(at(STEADY_MS + 5000), 0);
   guide.update([], STEADY_MS + 5400);
   guide.reset();
   assert.equal(at(STEADY_MS + 5900), 0);
+});
+
+test("a problem that flickers pauses the shutter; one that stays restarts it", () => {
+  const guide = createGuide();
+  const at = (/** @type {number} */ now, /** @type {string[]} */ problems = []) => guide.update(problems, now).progress;
+  at(0);
+  assert.equal(at(400), 0.5);
+  // Neither the flawed picture nor the time to the next one counts.
+  assert.equal(at(500, ["2511"]), 0.5);
+  assert.equal(at(600), 0.5);
+  assert.equal(at(900), 0.875);
+  // Even if enough time has passed, nothing is released on a flawed picture.
+  assert.ok(at(1000) === 1 && at(1100, ["2511"]) < 1);
+  assert.ok(at(1100 + SETTLE_MS, ["2511"]) === 0);
+  assert.equal(at(1200 + SETTLE_MS), 0);
+  assert.equal(at(1600 + SETTLE_MS), 0.5);
 });
 
 test("frames keep their shape and stay in their room", () => {

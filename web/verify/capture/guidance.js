@@ -7,7 +7,10 @@
 export const HOLD_MS = 1000;
 /** How long in milliseconds a new hint must be due before it is shown. */
 export const SETTLE_MS = 250;
-/** After this many milliseconds without problems, the shutter is released. */
+/**
+ * After this many milliseconds without problems, the shutter is released. Problems shorter than SETTLE_MS only pause it:
+ * a measure that is near its limit flickers in a moving hand, and the finished picture is checked again.
+ */
 export const STEADY_MS = 800;
 /** After this many milliseconds without a picture, the steady time restarts. */
 const GAP_MS = 1000;
@@ -23,8 +26,10 @@ export function createGuide() {
   let shownAt = 0;
   let wanted = /** @type {string|null} */ (null);
   let wantedAt = 0;
-  let goodSince = /** @type {number|null} */ (null);
-  let last = 0;
+  /** Milliseconds without problems. */
+  let good = 0;
+  let flawedSince = /** @type {number|null} */ (null);
+  let last = /** @type {number|null} */ (null);
 
   return {
     /**
@@ -39,16 +44,21 @@ export function createGuide() {
       const settled = now - wantedAt >= SETTLE_MS && now - shownAt >= HOLD_MS;
       if (shown === null || (shown !== wanted && settled)) [shown, shownAt] = [next, now];
 
-      if (problems.length > 0) goodSince = null;
-      else if (goodSince === null || now - last > GAP_MS) goodSince = now;
+      const gap = last === null ? Infinity : now - last;
       last = now;
-      const progress = goodSince === null ? 0 : Math.min(1, (now - goodSince) / STEADY_MS);
-      return { hint: shown, progress };
+      const wasFlawed = flawedSince !== null;
+      flawedSince = problems.length > 0 ? (flawedSince ?? now) : null;
+      if (gap > GAP_MS || (flawedSince !== null && now - flawedSince >= SETTLE_MS)) good = 0;
+      else if (flawedSince === null && !wasFlawed) good += gap;
+      // Nothing is released on a flawed picture.
+      return { hint: shown, progress: Math.min(flawedSince === null ? 1 : 0.99, good / STEADY_MS) };
     },
 
     /** Restarts after a shot, a change of camera or a rotation. */
     reset() {
-      goodSince = null;
+      last = null;
+      flawedSince = null;
+      good = 0;
       shown = null;
       wanted = null;
     },

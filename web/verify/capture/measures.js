@@ -29,6 +29,7 @@
  * @typedef {object} Measures
  * @property {number} light minimum luminance of the brightest tenth of the subject, 0–255
  * @property {number} burnt share of the subject that is overexposed
+ * @property {number} ink share of the subject's middle that is clearly darker than its brightest tenth
  * @property {number} glare share of the subject under reflections
  * @property {number} sharpness fine detail relative to contrast; print in focus has 0.1 or more, a blurred picture 0
  * @property {number|null} motion mean change since the previous picture, in levels; null for a single picture
@@ -108,6 +109,18 @@ export function light(image, area) {
     level -= 1;
   }
   return { light: level, burnt: burnt / total };
+}
+
+/** Share of the area's middle, without what may lie around a document, that is clearly darker than `light`.
+ * @param {Grey} image @param {Rect} area @param {number} light @returns {number} */
+export function ink(image, area, light) {
+  const middle = { x: area.x + area.width * 0.1, y: area.y + area.height * 0.1, width: area.width * 0.8, height: area.height * 0.8 };
+  const { x, y, width, height } = inside(middle, image);
+  let dark = 0;
+  for (let v = y; v < y + height; v += 1) {
+    for (let u = x; u < x + width; u += 1) if (image.data[v * image.width + u] < light * 0.6) dark += 1;
+  }
+  return dark / (width * height);
 }
 
 /**
@@ -363,9 +376,11 @@ export function measure(pixels, frame, kind, before) {
   const small = shrunk(image, image.width * by, image.height * by);
   const smallArea = scaled(area, by);
   const after = thumbnail(image);
+  const bright = light(small, smallArea);
   return {
     measures: {
-      ...light(small, smallArea),
+      ...bright,
+      ink: ink(small, smallArea, bright.light),
       glare: kind === "document" ? glare(small, smallArea) : 0,
       // Print is measured at full resolution; a face at the size of a thumbnail.
       sharpness: kind === "document" ? sharpness(image, area) : sharpness(small, smallArea),

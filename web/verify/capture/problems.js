@@ -1,6 +1,7 @@
 /**
  * The problems of a picture, from its measures. Only this module has thresholds. Live hints and the check of a finished
- * shot use the same rules, in the order in which problems should be corrected.
+ * shot use the same rules, in the order in which problems should be corrected. What the server also finds has the server's
+ * failure code.
  */
 
 /** @import { Face, Measures, Rect } from "./measures.js" */
@@ -63,7 +64,8 @@ function faceSize(measures) {
 /** @type {Rule[]} */
 const DOCUMENT = [
   { code: "too_dark", badness: ({ light }) => 70 / Math.max(1, light) },
-  { code: "too_bright", badness: ({ burnt }) => burnt / 0.5 },
+  // White paper with print, such as a copy, may be overexposed and can still be read.
+  { code: "too_bright", badness: ({ burnt, ink }) => burnt / (ink > 0.03 ? 0.9 : 0.5) },
   { code: "no_document", badness: ({ place }) => when(place !== null && !place.present) },
   { code: "back_up", badness: (measures) => (measures.place?.overflows ? 2 : (fill(measures) ?? 0) / 1.1) },
   { code: "closer", badness: (measures) => 0.75 / (fill(measures) ?? 1) },
@@ -72,17 +74,16 @@ const DOCUMENT = [
   { code: "hold_still", badness: ({ motion }) => (motion ?? 0) / 4 },
   { code: "glare", badness: ({ glare }) => glare / 0.008 },
   { code: "blurry", badness: ({ sharpness }) => 0.045 / Math.max(0.001, sharpness) },
+  { code: "2511", badness: ({ place }, { shape }) => when(shape === "passport" && place !== null && !place.mrz) },
   { code: "wrong_side", badness: (measures, subject) => when(isWrongSide(measures, subject)) },
 ];
 
 /**
- * Rules for sides: the front of a card and a passport's page have a portrait, and a passport's page has a
- * machine-readable zone. The back of a card has no large portrait.
+ * Rules for sides: the front of a card and a passport's page have a portrait. The back of a card has no large portrait.
  * @param {Measures} measures @param {Subject} subject
  */
 function isWrongSide(measures, { shape, side }) {
   if (shape === "paper") return false;
-  if (shape === "passport" && measures.place && !measures.place.mrz) return true;
   if (measures.faces === null) return false;
   const size = faceSize(measures) ?? 0;
   return side === "front" ? size === 0 : size > 0.3;

@@ -188,7 +188,8 @@ export function createView(host, subject, t, handlers) {
     /** @param {string} code a hint's code */
     hint(code) {
       root.dataset["good"] = String(code === STEADY);
-      say(t(`hint.${code}`));
+      // A failure code of the server has the text that is shown when the server finds it.
+      say(t(/^\d/.test(code) ? `code.${code}.title` : `hint.${code}`));
     },
     /** @param {number} share progress of the shutter */
     progress(share) {

@@ -282,9 +282,12 @@ async function review(side) {
   // other problems are guesses.
   const isWrongSide = problemsOfPicture.includes("wrong_side");
   const code = isWrongSide ? undefined : codes[0];
-  const said = isWrongSide ? ["wrong_side"] : problemsOfPicture.slice(0, code || /^no_/.test(problemsOfPicture[0] ?? "") ? 1 : 2);
-  const texts = said.map((word) => (has(`problem.${word}`) ? t(`problem.${word}`) : word));
-  const problems = h("ul", { class: "problems" }, ...(code ? [h("li", null, h("strong", null, t(`code.${code}.title`)), " ", t(`code.${code}.fix`))] : []), ...texts.map((text) => h("li", null, text)));
+  // The page may have seen what the server then found.
+  const others = problemsOfPicture.filter((word) => !code || !/^\d/.test(word));
+  const said = isWrongSide ? ["wrong_side"] : others.slice(0, code || /^no_/.test(others[0] ?? "") ? 1 : 2);
+  const told = (/** @type {string | number} */ word) =>
+    has(`code.${word}.title`) ? h("li", null, h("strong", null, t(`code.${word}.title`)), " ", t(`code.${word}.fix`)) : h("li", null, has(`problem.${word}`) ? t(`problem.${word}`) : String(word));
+  const problems = h("ul", { class: "problems" }, ...[code, ...said].filter((word) => word !== undefined).map(told));
   const otherDocument = code && ANOTHER_DOCUMENT.includes(code) && !flow.onlyChoice(app.facts(), work);
   const chooseDocument = () => {
     flow.reopen(app.facts(), work, ["document", "front", "back"]);
