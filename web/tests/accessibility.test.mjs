@@ -1,5 +1,5 @@
 // Checks every screen against WCAG 2.2 AA on a phone (light) and a desktop (dark). With EVERY_SCREEN=1 (`make test-all`)
-// it checks both sizes in both colour schemes, and also in Arabic.
+// it checks both sizes in both colour schemes, and also in Arabic and Japanese.
 // With SCREENSHOTS=1 it takes pictures, in .cache/screenshots. camera.test checks the screens of the live camera.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -18,6 +18,7 @@ after(() => Promise.all([browser.close(), server.stop()]));
 for (const variant of /** @type {const} */ ([
   { name: "English", locale: "en-GB", language: "en", schemes: ["light", "dark"], suffix: "" },
   { name: "Arabic", locale: "ar", language: "ar", schemes: ["light"], suffix: "-ar" },
+  { name: "Japanese", locale: "ja", language: "ja", schemes: ["light"], suffix: "-ja" },
 ])) {
   if (variant.language !== "en" && !process.env.EVERY_SCREEN) continue;
   test(`every screen: ${variant.name}`, async () => {

@@ -79,6 +79,7 @@ pub async fn metrics(State(app): State<Shared>, headers: HeaderMap) -> Result<Re
     if !allowed {
         return Err(Problem::not_found("No such path").into());
     }
+    service::gauges::read(&app).await;
     Ok((
         [(CONTENT_TYPE, "text/plain; version=0.0.4")],
         app.metrics.render(),

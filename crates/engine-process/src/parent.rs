@@ -98,6 +98,11 @@ impl EngineWorkers {
         workers
     }
 
+    /// How many workers run or start now.
+    pub fn count(&self) -> usize {
+        self.0.status().workers
+    }
+
     /// The engines, or why they cannot be used; `None` if they start on demand and nothing needed them yet.
     pub fn known(&self) -> Result<Option<Engines>, String> {
         let status = self.0.status();
@@ -382,6 +387,7 @@ impl EngineWorkers {
         if gone() {
             return Err(EngineError::Abandoned);
         }
+        metrics::counter!("bonafide_engine_worker_starts_total").increment(1);
         let started = self.selection().and_then(|selection| {
             let (worker, engines) = Worker::start(&self.0.settings, &selection, start, gone)?;
             Ok((worker, engines, selection))

@@ -25,6 +25,7 @@ pub mod labels;
 mod listed_wallets;
 pub mod lists;
 pub mod mail;
+pub mod metric_table;
 pub mod presence;
 pub mod problem;
 pub mod public_address;

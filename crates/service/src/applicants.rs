@@ -1,11 +1,14 @@
 //! Applicant look-up: what is recorded about a person (contract §2.6, §4.8). It only reads.
 
+use std::collections::BTreeSet;
+
 use store::applicants::{self, Applicant};
 use store::attempts::{self, Attempt};
 use store::registrations::{self, Registration};
 use store::{Scope, people};
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
+use verification::submission::Submission;
 
 use super::App;
 use super::attempt_detail::Detail;
@@ -108,6 +111,19 @@ fn opened(attempt: Attempt) -> Result<(AttemptRecord, ApplicantInfo), Problem> {
         },
         info,
     ))
+}
+
+/// The words by which the person can be found, from the submitted names and those on documents.
+pub fn words_of(submission: &Submission, info: &ApplicantInfo) -> BTreeSet<String> {
+    let submitted = ["firstName", "middleName", "lastName"]
+        .into_iter()
+        .filter_map(|field| submission.get(field));
+    let read = info
+        .id_docs
+        .iter()
+        .flat_map(|doc| [doc.first_name.as_deref(), doc.last_name.as_deref()])
+        .flatten();
+    submitted.chain(read).flat_map(name_words).collect()
 }
 
 /// The maximum number of words of a name that are searched; further words are ignored.

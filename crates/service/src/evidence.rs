@@ -5,7 +5,7 @@
 //! whether an applicant passes.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use documents::reading::{DocumentReading, MrzWarning, PayloadKind, field};
 use engine_process::{EngineError, FaceWish, PictureInfo, Stage, Timings};
@@ -47,6 +47,11 @@ pub struct GatheredEvidence {
     pub seen: Measures,
     /// The pictures that could be decoded, for comparison with other attempts.
     pub pictures: Fingerprints,
+}
+
+/// Publishes how long a stage of a verification took.
+pub fn record_stage(stage: &'static str, took: Duration) {
+    metrics::histogram!("bonafide_verify_stage_seconds", "stage" => stage).record(took.as_secs_f64());
 }
 
 /// Processes every declared document and the selfie.
@@ -331,8 +336,7 @@ impl EvidenceGatherer<'_> {
     fn add_timings(&mut self, timing_ms: &Timings) {
         for (stage, milliseconds) in timing_ms {
             let stage = stage.as_str();
-            metrics::histogram!("bonafide_verify_stage_seconds", "stage" => stage)
-                .record(milliseconds / 1_000.0);
+            record_stage(stage, Duration::from_secs_f64(milliseconds / 1_000.0));
             *self.timings.entry(stage.to_owned()).or_default() += milliseconds;
         }
     }

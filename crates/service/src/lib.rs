@@ -32,6 +32,7 @@ pub(crate) mod flow_choices;
 pub mod flow_content;
 pub mod flows;
 pub mod four_eyes;
+pub mod gauges;
 pub mod groups;
 pub mod held_faces;
 pub mod hosted;
@@ -89,5 +90,5 @@ pub mod yente;
 // Parts of the node that callers of use cases need.
 pub use node::{
     App, Shared, app, background, challenge_capacity, checks, config, cpu, face_replicas, geo, lists, mail,
-    presence, problem, public_address, recent, settings, spill, theme, time, upload, visitor,
+    metric_table, presence, problem, public_address, recent, settings, spill, theme, time, upload, visitor,
 };

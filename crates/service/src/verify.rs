@@ -3,9 +3,9 @@
 //! `verification` has all rules. This module determines the order of the steps, and the one transaction that
 //! records them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use jiff::Timestamp;
@@ -20,6 +20,7 @@ use store::{DataKey, Scope, Tx, audit, people};
 use tracing::Instrument;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
+use verification::codes::Code;
 use verification::expected::ExpectedPerson;
 use verification::flow::Flow;
 use verification::identity::SubmissionScope;
@@ -28,14 +29,14 @@ use verification::names::{ScreenedName, of_documents};
 use verification::requirements;
 use verification::reuse::judge_reuse;
 use verification::review::Priority;
+use verification::status::AttemptStatus;
 use verification::submission::{FileField, Submission, SubmissionContext, SubmittedFile};
 use verification::suppression;
 
 use super::admissions::Admission;
-use super::attempt_detail::Detail;
-use super::attempt_detail::HeldFace;
+use super::attempt_detail::{Detail, HeldFace};
 use super::document_readings::{self, SessionReadings};
-use super::evidence::{GatheredEvidence, gather_evidence};
+use super::evidence::{GatheredEvidence, gather_evidence, record_stage};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
 use super::names::{self, EarlierNames, NameCheck, NamesByAttempt, ScreenedNames};
@@ -196,11 +197,17 @@ async fn gather_and_screen(
         .run(move |gone| {
             let (lists, sandbox) = (&shared.lists, submission.sandbox);
             let submitted = vec![ScreenedName::submitted(&submission)];
+            let mut screening = Duration::ZERO;
+            let since = Instant::now();
             let submitted = ScreenedNames::new(submitted, lists, sandbox, &settings)?;
+            screening += since.elapsed();
             let against = (&flow_settings, expected.as_ref());
             let gathered = gather_evidence(&shared, &submission, against, &mut files, gone)?;
             let on_documents = of_documents(&gathered.evidence.documents);
+            let since = Instant::now();
             let screened = submitted.with(on_documents, lists, sandbox, &settings)?;
+            screening += since.elapsed();
+            record_stage("screening", screening);
             Ok((gathered, screened, files))
         })
         .await?
@@ -253,7 +260,9 @@ async fn record(
         };
         recording.app.objects.put_sealed(&object, sealed).await?;
     }
+    let since = Instant::now();
     let recorded = examine_and_record(&recording, attempt_id, &key, &claim).await;
+    record_stage("recording", since.elapsed());
     if let (Ok(_), Some(admission)) = (&recorded, recording.admission.take()) {
         admission.recorded();
     }
@@ -302,7 +311,10 @@ async fn examine_and_record(
     for _ in 0..MOST_RECORDINGS {
         let attempt = (attempt_id, key);
         match record_in_one_transaction(recording, &examination, earlier, attempt, claim).await {
-            Ok(answer) => return Ok(answer),
+            Ok((answer, status, codes)) => {
+                count(recording.caller.scope, status, &codes);
+                return Ok(answer);
+            }
             Err(Stop::ScreenFirst(found)) => earlier = Some(found),
             Err(Stop::Problem(problem)) => return Err(problem),
         }
@@ -318,7 +330,7 @@ async fn record_in_one_transaction(
     earlier: Option<NamesByAttempt>,
     (attempt_id, key): (Uuid, &DataKey),
     claim: &Claim,
-) -> Result<Answer, Stop> {
+) -> Result<(Answer, AttemptStatus, Vec<Code>), Stop> {
     let Recording {
         app,
         caller,
@@ -357,7 +369,7 @@ async fn record_in_one_transaction(
         external_user_id: submission.external_user_id(),
     };
     let biometric = submission.document_configuration(&against.flow).biometric();
-    store::transaction!(app.db, |tx| -> Result<Answer, Stop> {
+    store::transaction!(app.db, |tx| -> Result<(Answer, AttemptStatus, Vec<Code>), Stop> {
         // Reuse is found inside the account's serial step, so that the later of two simultaneous attempts is held.
         store::faces::lock(tx, scope).await?;
         let reuses = reuse::find(tx, scope, submission.external_user_id(), &gathered.pictures).await?;
@@ -405,7 +417,7 @@ async fn record_in_one_transaction(
         let judgement = examination.judge(&identity, &screening, may_repeat);
         let response = serde_json::to_string(&judgement.response).map_err(Problem::internal)?;
         let info = ApplicantInfo::of_attempt(submission, &gathered.evidence);
-        let words = name_words(submission, &info);
+        let words = applicants::words_of(submission, &info);
         people::index_name(tx, scope, facemap_id, words.iter().map(String::as_str)).await?;
         let detail = Detail {
             info,
@@ -513,8 +525,18 @@ async fn record_in_one_transaction(
         };
         let describes = ResponseSubject::Attempt { id: attempt_id, key };
         claim.complete(tx, &answer, describes).await?;
-        Ok(answer.of_attempt(log_id))
+        Ok((answer.of_attempt(log_id), judgement.status, judgement.codes))
     })
+}
+
+/// Counts a recorded attempt.
+fn count(scope: Scope, status: AttemptStatus, codes: &[Code]) {
+    let mode = if scope.sandbox { "sandbox" } else { "live" };
+    metrics::counter!("bonafide_attempts_total", "status" => status.as_str(), "mode" => mode).increment(1);
+    for code in codes {
+        let code = code.number().to_string();
+        metrics::counter!("bonafide_attempt_codes_total", "code" => code, "mode" => mode).increment(1);
+    }
 }
 
 impl VerificationTarget {
@@ -522,19 +544,6 @@ impl VerificationTarget {
         let types = submission.document_configuration(&self.flow).document_types;
         types.iter().map(|name| name.as_str().to_owned()).collect()
     }
-}
-
-/// The words by which the person can be found, from the submitted names and those on documents.
-fn name_words(submission: &Submission, info: &ApplicantInfo) -> BTreeSet<String> {
-    let submitted = ["firstName", "middleName", "lastName"]
-        .into_iter()
-        .filter_map(|field| submission.get(field));
-    let read = info
-        .id_docs
-        .iter()
-        .flat_map(|doc| [doc.first_name.as_deref(), doc.last_name.as_deref()])
-        .flatten();
-    submitted.chain(read).flat_map(applicants::name_words).collect()
 }
 
 /// The webhook event, without personal data (`docs/decisions/0017-webhooks.md`).
@@ -553,7 +562,7 @@ async fn announce(
         Some(registration) => registrations::next_event(tx, scope, registration.id).await?,
         None => 1,
     };
-    let pending = judgement.status == verification::status::AttemptStatus::Pending;
+    let pending = judgement.status == AttemptStatus::Pending;
     let kind = if pending {
         "verification.review_required"
     } else {

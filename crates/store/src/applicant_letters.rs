@@ -86,6 +86,28 @@ pub async fn is_due(conn: &mut Conn) -> Result<bool, Error> {
     Ok(count > 0)
 }
 
+/// The letters of all accounts that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
+pub struct LetterBacklog {
+    /// How many wait.
+    pub waiting: i64,
+    /// When the oldest of them was queued (ms).
+    pub oldest: Option<i64>,
+}
+
+/// The letters of all accounts that wait, counted up to `at_most`.
+pub async fn backlog(conn: &mut Conn, at_most: i64) -> Result<LetterBacklog, Error> {
+    fetch!(
+        one,
+        conn,
+        across_accounts("operators watch the backlog of all accounts"),
+        LetterBacklog,
+        "select count(*) as waiting, min(created_at) as oldest
+         from (select created_at from applicant_letters where next_try_at is not null order by next_try_at limit $1) w",
+        at_most,
+    )
+}
+
 #[derive(sqlx::FromRow)]
 struct Claimed {
     merchant_id: Uuid,

@@ -62,6 +62,17 @@ enum Pooling {
     Transaction,
 }
 
+/// The connections of a process to its database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connections {
+    /// In use now.
+    pub busy: u32,
+    /// Open and free.
+    pub idle: u32,
+    /// The maximum.
+    pub most: u32,
+}
+
 impl std::fmt::Debug for Db {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.is_postgres() {
@@ -166,6 +177,25 @@ impl Db {
         match self.durability {
             Durability::Durable => main,
             Durability::Traffic => traffic,
+        }
+    }
+
+    /// The connections of this process to the database; on SQLite, those that read the durable part.
+    #[must_use]
+    pub fn connections(&self) -> Connections {
+        let (size, idle, most) = match &self.pools {
+            Pools::Sqlite { main, .. } => {
+                let pool = main.readers();
+                (pool.size(), pool.num_idle(), pool.options().get_max_connections())
+            }
+            Pools::Postgres(pool, _) => (pool.size(), pool.num_idle(), pool.options().get_max_connections()),
+        };
+        // The two are read one after the other.
+        let idle = u32::try_from(idle).unwrap_or(u32::MAX).min(size);
+        Connections {
+            busy: size - idle,
+            idle,
+            most,
         }
     }
 

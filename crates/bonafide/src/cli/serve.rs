@@ -11,7 +11,6 @@ use chain_sources::sources::ChainSources;
 use engine_process::{EngineWorkers, Settings, Wall};
 use http_server::hosts::HostConnections;
 use http_server::listener::{self, Limits};
-use metrics_exporter_prometheus::PrometheusBuilder;
 use portal_accounts::joining;
 use service::api_log::{self, ApiLog};
 use service::app::READINESS_FOR;
@@ -26,6 +25,7 @@ use service::list_set;
 use service::list_update::ListUpdater;
 use service::lists::Lists;
 use service::mail::Mailer;
+use service::metric_table;
 use service::presence::Presence;
 use service::recent::Recent;
 use service::{App, Shared};
@@ -114,9 +114,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         background: Background::default(),
         presence: Presence::begin(),
         readiness: Recent::new(READINESS_FOR),
-        metrics: PrometheusBuilder::new()
-            .install_recorder()
-            .context("metrics cannot be recorded")?,
+        metrics: metric_table::install().context("metrics cannot be recorded")?,
         config,
     });
     // Before serving starts, because it voids earlier links: one that somebody creates at a server that answers must last.

@@ -31,6 +31,7 @@ mod list_copies;
 mod list_updates;
 mod lists;
 mod load;
+mod metrics;
 mod monitoring;
 mod names;
 mod nodes;

@@ -4,10 +4,10 @@
 
 mod imports;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use self::imports::{circles, sources};
+use self::imports::{Source, circles, sources};
 
 /// The crates, lowest floor first. A crate may depend only on crates of lower floors.
 const FLOORS: &[&[&str]] = &[
@@ -183,4 +183,32 @@ fn files_have_a_readable_length() {
         }
     }
     assert!(long.is_empty(), "{long:#?}");
+}
+
+/// What is recorded has a description on `/metrics`, and what is described is recorded.
+#[test]
+fn recorded_metrics_are_those_of_the_table() {
+    let (mut recorded, mut described) = (BTreeSet::new(), BTreeSet::new());
+    for name in crates() {
+        for Source { path, text, .. } in sources(&root().join("crates").join(name).join("src")) {
+            let found = if path.ends_with("metric_table.rs") {
+                &mut described
+            } else {
+                &mut recorded
+            };
+            let names = text
+                .match_indices("\"bonafide_")
+                .filter_map(|(at, _)| text[at + 1..].split('"').next());
+            let is_metric = |name: &&str| {
+                let ends = ["_total", "_seconds", "_bytes", "_objects"];
+                ends.iter().any(|end| name.ends_with(end)) || text.contains(&format!("gauge!(\"{name}\""))
+            };
+            found.extend(
+                names
+                    .filter(|name| path.ends_with("metric_table.rs") || is_metric(name))
+                    .map(str::to_owned),
+            );
+        }
+    }
+    assert_eq!(recorded, described);
 }
