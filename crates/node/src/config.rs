@@ -16,6 +16,8 @@ use uuid::Uuid;
 use chain_sources::sources::ChainConfig;
 use list_sources::sources::ListSourceConfig;
 
+use crate::webhook_address::{AddressFault, Destination, WebhookHosts};
+
 /// Where the data is. Every command that uses data takes these settings.
 #[derive(Args, Clone, Debug)]
 pub struct DataConfig {
@@ -210,9 +212,9 @@ pub struct ServeConfig {
     /// Proxies whose forwarded client addresses are trusted.
     #[arg(long, env = "BONAFIDE_TRUSTED_PROXIES", value_delimiter = ',')]
     pub trusted_proxies: Vec<IpAddr>,
-    /// Hosts that may receive webhooks although their addresses are not public.
-    #[arg(long, env = "BONAFIDE_WEBHOOK_ALLOW_HOSTS", value_delimiter = ',')]
-    pub webhook_allow_hosts: Vec<String>,
+    /// Hosts that may receive webhooks.
+    #[command(flatten)]
+    pub webhook_hosts: WebhookHosts,
     /// The Bearer token that `/metrics` requires; without it, `/metrics` is off.
     #[arg(long, env = "BONAFIDE_METRICS_TOKEN", hide_env_values = true)]
     pub metrics_token: Option<SecretString>,
@@ -372,8 +374,12 @@ impl ServeConfig {
     /// Whether webhooks may be sent to a host even if its address is not public. The demo also allows this
     /// machine.
     pub fn webhook_host_allowed(&self, host: &str) -> bool {
-        let listed = |allowed: &String| allowed.eq_ignore_ascii_case(host);
-        self.webhook_allow_hosts.iter().any(listed) || self.demo && matches!(host, "localhost" | "127.0.0.1")
+        self.webhook_hosts.allow(host) || self.demo && matches!(host, "localhost" | "127.0.0.1")
+    }
+
+    /// Why no event is ever sent to a URL, if that is known without asking a name server.
+    pub fn webhook_fault(&self, url: &str, sandbox: bool) -> Option<AddressFault> {
+        Destination::check(url, sandbox, |host| self.webhook_host_allowed(host)).err()
     }
 
     /// The hosted page's address, if one is set. A path other than `/verify` needs a proxy that forwards it.

@@ -36,5 +36,6 @@ pub mod theme;
 pub mod time;
 pub mod upload;
 pub mod visitor;
+pub mod webhook_address;
 
 pub use app::{App, Shared};

@@ -10,6 +10,7 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use service::permissions::Action;
 use service::problem::Problem;
+use service::webhook_address::AddressFault;
 use service::{Shared, flows, webhooks};
 use store::flows::Flow;
 use store::outbox::{self, EventFilter, EventProgress, EventState};
@@ -67,6 +68,8 @@ struct Endpoint {
     url: String,
     /// Whether deliveries stopped because the receiver answered 410 at this URL.
     stopped: bool,
+    /// Why no event is ever sent to this URL.
+    fault: Option<AddressFault>,
 }
 
 struct Row {
@@ -124,6 +127,7 @@ async fn list(
         .filter_map(|flow| {
             let url = flow.webhook_url.clone()?;
             Some(Endpoint {
+                fault: app.config.webhook_fault(&url, scope.sandbox),
                 stopped: stopped.iter().any(|(id, at)| *id == flow.id && *at == url),
                 flow: flow.clone(),
                 url,

@@ -91,4 +91,5 @@ pub mod yente;
 pub use node::{
     App, Shared, app, background, challenge_capacity, checks, config, cpu, face_replicas, geo, lists, mail,
     metric_table, presence, problem, public_address, recent, settings, spill, theme, time, upload, visitor,
+    webhook_address,
 };

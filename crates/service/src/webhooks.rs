@@ -6,7 +6,7 @@
 //! public only if the operator allows the host.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::background::Job;
-use super::public_address::is_public;
+use super::webhook_address::Destination;
 use super::{App, Shared, events};
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -343,33 +343,13 @@ fn sign(endpoint: &Endpoint, id: Uuid, body: &str, timestamp: i64) -> Option<Str
 
 /// Checks an endpoint's URL and resolves its host. Returns the URL and the addresses.
 async fn destination(app: &App, sandbox: bool, url: &str) -> Result<(Url, Option<Vec<SocketAddr>>), String> {
-    let url = Url::parse(url).map_err(|_| "the address is not a URL".to_owned())?;
-    let host = url
-        .host_str()
-        .ok_or("the address has no host")?
-        .trim_matches(['[', ']'])
-        .to_owned();
-    let port = url.port_or_known_default().ok_or("the address has no port")?;
-    if url.scheme() != "https" && !sandbox {
-        return Err("live events are sent to https addresses only".into());
+    let is_allowed = |host: &str| app.config.webhook_host_allowed(host);
+    let to = Destination::check(url, sandbox, is_allowed).map_err(|fault| fault.to_string())?;
+    if to.address().is_some() {
+        return Ok((to.url, None));
     }
-    let allowed = app.config.webhook_host_allowed(&host);
-    let check = |address: IpAddr| {
-        if allowed || is_public(address) {
-            Ok(())
-        } else {
-            Err(
-                "the host's address is not public; an operator can allow it (--webhook-allow-hosts)"
-                    .to_owned(),
-            )
-        }
-    };
-    if let Ok(address) = host.parse::<IpAddr>() {
-        check(address)?;
-        return Ok((url, None));
-    }
-    let found = tokio::time::timeout(RESOLVE_WITHIN, tokio::net::lookup_host((host.as_str(), port))).await;
-    let addresses: Vec<SocketAddr> = match found {
+    let found = tokio::net::lookup_host((to.host.as_str(), to.port));
+    let addresses: Vec<SocketAddr> = match tokio::time::timeout(RESOLVE_WITHIN, found).await {
         Ok(Ok(addresses)) => addresses.collect(),
         _ => Vec::new(),
     };
@@ -377,9 +357,9 @@ async fn destination(app: &App, sandbox: bool, url: &str) -> Result<(Url, Option
         return Err("the host has no address".into());
     }
     for address in &addresses {
-        check(address.ip())?;
+        to.admit(address.ip()).map_err(|fault| fault.to_string())?;
     }
-    Ok((url, Some(addresses)))
+    Ok((to.url, Some(addresses)))
 }
 
 /// Sends a test message and returns its event id.

@@ -46,13 +46,10 @@ pub enum Consequence {
     Attempts(u32),
     /// After how many days attempts are deleted.
     RetentionDays(u32),
-    /// Live events are not sent, because the webhook URL does not use HTTPS.
-    InsecureWebhook,
 }
 
-/// The consequences for all applicants. `blocked` are the account's blocked countries (alpha-2). `live` is
-/// false in the sandbox.
-pub fn of_flow(flow: &Flow, webhook_url: Option<&str>, blocked: &[String], live: bool) -> Vec<Consequence> {
+/// The consequences for all applicants. `blocked` are the account's blocked countries (alpha-2).
+pub fn of_flow(flow: &Flow, blocked: &[String]) -> Vec<Consequence> {
     let asked = &flow.defaults;
     let fields = personal_fields(asked);
     let mut all = vec![match flow.is_document_first() {
@@ -88,9 +85,6 @@ pub fn of_flow(flow: &Flow, webhook_url: Option<&str>, blocked: &[String], live:
     all.push(Consequence::Reviewed(flow.review_policy()));
     all.push(Consequence::Attempts(flow.settings.attempts_per_link));
     all.extend(flow.settings.retention_days.map(Consequence::RetentionDays));
-    if live && webhook_url.is_some_and(|url| !url.starts_with("https:")) {
-        all.push(Consequence::InsecureWebhook);
-    }
     all
 }
 
@@ -233,53 +227,37 @@ mod tests {
                 ..EMPTY
             })
         };
-        for (flow, url, live, expected, absent) in [
+        for (flow, expected, absent) in [
             (
                 bare(None, "{}"),
-                None,
-                true,
                 vec![Details(vec![]), NoDocument, Attempts(3)],
                 vec![Files],
             ),
             (
                 bare(Some(18), "{}"),
-                None,
-                true,
                 vec![Ages(Some(18), None), AgeUnknown],
                 vec![],
             ),
             (
                 bare(Some(18), r#"{"dob":true}"#),
-                None,
-                true,
                 vec![Details(vec!["dob"]), Ages(Some(18), None)],
                 vec![AgeUnknown],
             ),
             (
                 with(r#"{"documentFileUpload":true}"#),
-                Some("https://a.example"),
-                true,
                 vec![
                     Confirmed(vec![]),
                     Documents(vec![DocumentType::IdCard, DocumentType::Drivers]),
                     Selfie(Biometric::Selfie),
                     Files,
                 ],
-                vec![
-                    Details(vec![]),
-                    Camera,
-                    DataComparison,
-                    NoDocument,
-                    InsecureWebhook,
-                ],
+                vec![Details(vec![]), Camera, DataComparison, NoDocument],
             ),
             (
                 flow(FlowParts {
                     settings: r#"{"detailsFirst":true}"#,
                     ..documents
                 }),
-                None,
-                true,
                 vec![Details(vec![])],
                 vec![Confirmed(vec![])],
             ),
@@ -287,24 +265,19 @@ mod tests {
                 with(
                     r#"{"documentFileUpload":true,"documentCapture":true,"liveSelfie":true,"ocrMatch":true,"idCardBack":false,"driversBack":true}"#,
                 ),
-                Some("http://a.example"),
-                true,
                 vec![
                     Selfie(Biometric::LiveSelfie),
                     Camera,
                     DataComparison,
                     Back(DocumentType::IdCard, false),
                     Back(DocumentType::Drivers, true),
-                    InsecureWebhook,
                 ],
                 vec![Files],
             ),
             (
                 with(r#"{"liveness":true,"selfie":true}"#),
-                Some("http://a.example"),
-                false,
                 vec![Selfie(Biometric::Liveness)],
-                vec![InsecureWebhook],
+                vec![],
             ),
             (
                 flow(FlowParts {
@@ -314,8 +287,6 @@ mod tests {
                     max_age: Some(65),
                     ..EMPTY
                 }),
-                None,
-                true,
                 vec![
                     Reviewed(ReviewPolicy::Always),
                     Attempts(1),
@@ -330,7 +301,7 @@ mod tests {
                 vec![],
             ),
         ] {
-            let all = of_flow(&flow, url, &["AT".into(), "se".into(), "??".into()], live);
+            let all = of_flow(&flow, &["AT".into(), "se".into(), "??".into()]);
             for one in expected {
                 assert!(all.contains(&one), "{one:?} of {all:?}");
             }

@@ -152,7 +152,7 @@ async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
     let data = &config.data;
     let mut found = Vec::new();
     let (mut set, mut has_attempts, mut updates) = (Ok(None), false, None);
-    if let Some(db) = database(data, face_model, &mut found).await {
+    if let Some(db) = database(config, face_model, &mut found).await {
         set = async { list_sets::current(&mut db.read().await?).await }.await;
         let states = async { list_updates::list(&mut db.read().await?).await };
         updates = checks::list_updates(&states.await.unwrap_or_default());
@@ -169,7 +169,8 @@ async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
 }
 
 /// Checks the database and its key. Returns the database if it can be used with the key.
-async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<Check>) -> Option<Db> {
+async fn database(config: &ServeConfig, face_model: Option<&str>, found: &mut Vec<Check>) -> Option<Db> {
+    let data = &config.data;
     let (database, key) = ("database", "keys");
     let file = data::describe_key_source(data);
     let inspection = match data::inspect(data).await {
@@ -237,6 +238,7 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
         return None;
     }
     found.push(configurations::check(&db).await);
+    found.extend(configurations::webhook_addresses(&db, config).await);
     if let Some(model) = face_model {
         found.push(checks::faces(&db, model).await);
     }

@@ -8,12 +8,13 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 use service::config::DataConfig;
 use service::flows::{SaveOutcome, from_file};
+use service::webhook_address::{Destination, WebhookHosts};
 use store::Scope;
 use uuid::Uuid;
 
 use super::data;
 use super::errors::Unusable;
-use super::output::{print_line, print_proposed};
+use super::output::{note, print_line, print_proposed};
 use super::runtime::block_on;
 
 /// `bonafide flow`.
@@ -21,6 +22,8 @@ use super::runtime::block_on;
 pub(crate) struct FlowCommand {
     #[command(subcommand)]
     action: Action,
+    #[command(flatten)]
+    webhook_hosts: WebhookHosts,
     #[command(flatten)]
     data: DataConfig,
 }
@@ -84,14 +87,22 @@ pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
                 from_file::update_from_file(&db, file.scope(), *flow, &file.read()?).await,
             ),
         };
-        let flow_id = match made.map_err(Unusable)? {
-            SaveOutcome::Done(flow) => flow.id,
+        let flow = match made.map_err(Unusable)? {
+            SaveOutcome::Done(flow) => flow,
             SaveOutcome::Proposed => return print_proposed(file.json),
         };
+        let flow_id = flow.id;
         print_line(&if file.json {
             json!({"flowId": flow_id}).to_string()
         } else {
             format!("flow {flow_id}")
-        })
+        })?;
+        let is_allowed = |host: &str| command.webhook_hosts.allow(host);
+        if let Some(url) = &flow.webhook_url
+            && let Err(fault) = Destination::check(url, file.sandbox, is_allowed)
+        {
+            note!("webhookUrl: no event is ever sent to {url}: {fault}");
+        }
+        Ok(())
     })
 }

@@ -66,7 +66,10 @@ on_both!(a_scrape_states_what_happened, |backend| {
             "bonafide_http_request_seconds_bucket{method=\"POST\",route=\"/v2/idv/verify\",le=\"30\"}",
             2.0,
         ),
-        (concat!("bonafide_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1.0),
+        (
+            concat!("bonafide_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"}"),
+            1.0,
+        ),
         // Nothing of this happened yet, but its first time will be seen as an increase.
         ("bonafide_over_capacity_total", 0.0),
         ("bonafide_webhook_deliveries_total{result=\"given_up\"}", 0.0),

@@ -162,7 +162,7 @@ struct Editor {
 impl Editor {
     fn show(self, app: &App, faults: Faults) -> Result<Response, Problem> {
         let status = faults.status();
-        let outlook = build_outlook(&self.page, &self.member, &self.body, &self.look)?;
+        let outlook = build_outlook(app, &self.page, &self.member, &self.body, &self.look)?;
         let live = !self.member.sandbox;
         let form = FlowForm::new(self.body);
         let shown = html(EditorPage {
@@ -201,7 +201,13 @@ fn named(body: &Object) -> Object {
     body
 }
 
-fn build_outlook(page: &Page, member: &Member, body: &Object, look: &str) -> Result<Outlook, Problem> {
+fn build_outlook(
+    app: &App,
+    page: &Page,
+    member: &Member,
+    body: &Object,
+    look: &str,
+) -> Result<Outlook, Problem> {
     let content = match flows::check(&named(body), member.sandbox) {
         Ok(content) => content,
         Err(problem) => {
@@ -214,7 +220,9 @@ fn build_outlook(page: &Page, member: &Member, body: &Object, look: &str) -> Res
     };
     let rules = flows::parse(&content)?;
     let blocked = merchants::settings(member.merchant()?)?.blocked_countries;
-    let all = consequences::of_flow(&rules, content.webhook_url.as_deref(), &blocked, !member.sandbox);
+    let all = consequences::of_flow(&rules, &blocked);
+    let webhook = content.webhook_url.as_deref();
+    let webhook_fault = webhook.and_then(|url| app.config.webhook_fault(url, member.sandbox));
     let looked_at = verification::known_country(look, member.sandbox);
     let open = rules.overrides.iter().filter(|element| !element.restricted);
     let mut countries: Vec<&'static Country> = looked_at.into_iter().collect();
@@ -223,7 +231,11 @@ fn build_outlook(page: &Page, member: &Member, body: &Object, look: &str) -> Res
             .filter(|country| Some(*country) != looked_at),
     );
     Ok(Outlook {
-        lines: all.iter().map(|each| sentences::sentence(page, each)).collect(),
+        lines: all
+            .iter()
+            .map(|each| sentences::sentence(page, each))
+            .chain(webhook_fault.map(|fault| sentences::webhook_fault(page, fault)))
+            .collect(),
         countries: countries
             .into_iter()
             .map(|country| {
@@ -373,7 +385,7 @@ async fn outlook(
 ) -> Result<Response, Rejection> {
     let sent = FormFields(pairs);
     let body = body_sent(&app, &member, &sent).await?;
-    let outlook = build_outlook(&page, &member, &body, sent.one("look"))?;
+    let outlook = build_outlook(&app, &page, &member, &body, sent.one("look"))?;
     Ok(html(OutlookPart { page, outlook })?)
 }
 

@@ -1,6 +1,7 @@
 //! Renders the [`verification::consequences`] of a Flow as plain sentences.
 
 use reference::{Country, DocumentType};
+use service::webhook_address::AddressFault;
 use verification::consequences::{Consequence, CountryConsequences, CountryRefusal, Sides};
 use verification::flow::Biometric;
 use verification::settings::ReviewPolicy;
@@ -22,7 +23,7 @@ pub struct Sentence {
 /// A consequence for every applicant, as a sentence.
 pub fn sentence(page: &Page, consequence: &Consequence) -> Sentence {
     use Consequence as C;
-    let warns = matches!(consequence, C::AgeUnknown | C::InsecureWebhook);
+    let warns = matches!(consequence, C::AgeUnknown);
     let t = |key: &str| page.t(&format!("flows.follows.{key}"));
     let with = |key: &str, values: &[(&str, &str)]| page.tf(&format!("flows.follows.{key}"), values);
     let with_fields = |key: &str, fields: &[&str]| {
@@ -74,9 +75,16 @@ pub fn sentence(page: &Page, consequence: &Consequence) -> Sentence {
         C::Attempts(1) => t("attempts.one"),
         C::Attempts(count) => with("attempts", &[("count", &count.to_string())]),
         C::RetentionDays(days) => with("kept", &[("days", &days.to_string())]),
-        C::InsecureWebhook => t("insecure_webhook"),
     };
     Sentence { warns, text }
+}
+
+/// Why no event is ever sent to the Flow's webhook URL.
+pub fn webhook_fault(page: &Page, fault: AddressFault) -> Sentence {
+    Sentence {
+        warns: true,
+        text: page.word("webhooks.fault", fault.as_str()),
+    }
 }
 
 fn biometric_key(biometric: Biometric) -> &'static str {

@@ -386,6 +386,22 @@ on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
     .await;
     let list = owner.get("/portal/webhooks").await.page();
     assert!(list.contains("http://127.0.0.1:9/hook"));
+    assert!(
+        list.contains("Never delivered") && list.contains("private network"),
+        "{list}"
+    );
+    let editor = owner.get(&format!("/portal/flows/{id}")).await.page();
+    assert!(editor.contains("private network"), "{editor}");
+    let doctor = server.try_bonafide(&["doctor"]).stdout;
+    let doctor = String::from_utf8(doctor).unwrap();
+    let line = doctor
+        .lines()
+        .find(|line| line.contains("webhooks"))
+        .unwrap_or_default();
+    assert!(
+        line.starts_with("look") && line.contains(&id) && line.contains("not public"),
+        "{doctor}"
+    );
     let event = owner
         .post(&format!("/portal/webhooks/{id}/test"), &[])
         .await
