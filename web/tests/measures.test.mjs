@@ -283,15 +283,19 @@ test("a problem that flickers pauses the shutter; one that stays restarts it", (
   const at = (/** @type {number} */ now, /** @type {string[]} */ problems = []) => guide.update(problems, now).progress;
   at(0);
   assert.equal(at(400), 0.5);
-  // Neither the flawed picture nor the time to the next one counts.
+  // The time up to a flawed picture does not count.
   assert.equal(at(500, ["2511"]), 0.5);
-  assert.equal(at(600), 0.5);
-  assert.equal(at(900), 0.875);
+  assert.equal(at(600), 0.625);
+  assert.equal(at(900), 1);
   // Even if enough time has passed, nothing is released on a flawed picture.
-  assert.ok(at(1000) === 1 && at(1100, ["2511"]) < 1);
+  assert.ok(at(1000, ["2511"]) < 1);
   assert.ok(at(1100 + SETTLE_MS, ["2511"]) === 0);
   assert.equal(at(1200 + SETTLE_MS), 0);
   assert.equal(at(1600 + SETTLE_MS), 0.5);
+  // Every other picture is flawed: it takes twice as long.
+  const slow = createGuide();
+  const released = Array.from({ length: 40 }, (_, n) => 100 * n).find((now) => slow.update(now % 200 ? ["2511"] : [], now).progress === 1);
+  assert.equal(released, 2 * STEADY_MS);
 });
 
 test("frames keep their shape and stay in their room", () => {

@@ -100,7 +100,7 @@ async function shownOf(page, keys) {
   });
   return page
     .waitForFunction(
-      (texts) => texts.find((text) => [...document.querySelectorAll("main .problems, .capture-hint")].some((each) => each.textContent?.includes(text))),
+      (texts) => texts.find((text) => [...document.querySelectorAll("main h1, main .problems, .capture-hint")].some((each) => each.textContent?.includes(text))),
       texts,
       { timeout: PATIENCE_MS },
     )

@@ -45,11 +45,11 @@ export function createGuide() {
       if (shown === null || (shown !== wanted && settled)) [shown, shownAt] = [next, now];
 
       const gap = last === null ? Infinity : now - last;
-      last = now;
-      const wasFlawed = flawedSince !== null;
+      const hasLasted = flawedSince !== null && last !== null && last - flawedSince >= SETTLE_MS;
       flawedSince = problems.length > 0 ? (flawedSince ?? now) : null;
+      last = now;
       if (gap > GAP_MS || (flawedSince !== null && now - flawedSince >= SETTLE_MS)) good = 0;
-      else if (flawedSince === null && !wasFlawed) good += gap;
+      else if (flawedSince === null && !hasLasted) good += gap;
       // Nothing is released on a flawed picture.
       return { hint: shown, progress: Math.min(flawedSince === null ? 1 : 0.99, good / STEADY_MS) };
     },

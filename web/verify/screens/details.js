@@ -84,6 +84,8 @@ export function render() {
       summary.replaceChildren(note("bad", t("details.errors")));
       announce(t("details.errors"));
       first.focus();
+      // The error and the suggestion stand below the entry.
+      first.element.scrollIntoView({ block: "center" });
       track("details", "failed");
       return;
     }
@@ -100,29 +102,31 @@ export function render() {
     if (name === wanted.find((field) => field === "phone" || field === "email")) form.append(h("h2", { class: "small" }, t("details.contact")));
     form.append(/** @type {Field} */ (fields.get(name)).element);
   }
+  // Entries are also corrected by suggestions, and checked when they are left.
+  new MutationObserver(() => form.querySelector(".wrong") || summary.replaceChildren()).observe(form, { subtree: true, attributeFilter: ["class"] });
   const isData = !flow.asksDocument(facts, work);
   const go = h("button", { class: "primary", type: "submit" }, t(flow.isLast(facts, work, "details") && isData ? "details.send" : "page.continue"));
   form.append(summary, actions(go));
   track("details", "reached");
-  const urls = shots(work);
+  const shown = shot(work);
   const isRead = wanted.some((name) => work.proposed[name]);
   const intro =
     openedAgain(facts, work) ? t("details.check")
     : isRead ? t("details.read")
     : work.country && work.documentDone ? t("details.more", { merchant: app.merchant(), country: nameOf(facts, work.country) })
     : t("details.lead");
-  const document = isRead ? urls.map(({ url, side }) => zoomable(url, t(`review.alt.${side}`))) : [];
+  const document = isRead && shown ? zoomable(shown.url, t(`review.alt.${shown.side}`)) : null;
   const number = isRead && work.documentNumber ? h("p", { class: "fine number-read" }, t("details.number", { number: work.documentNumber })) : null;
-  return { body: [heading(t("details.title")), lead(intro), ...document, number, form], cleanup: () => urls.forEach(({ url }) => URL.revokeObjectURL(url)) };
+  return { body: [heading(t("details.title")), lead(intro), document, number, form], cleanup: () => shown && URL.revokeObjectURL(shown.url) };
 }
 
-/** The document's pictures that something was read in, to compare. @param {flow.Work} work */
-function shots(work) {
-  return /** @type {const} */ (["front", "back"]).flatMap((side) => {
+/** The picture to compare the entries with: the side that people can read, even if only a code on the other was read. @param {flow.Work} work */
+function shot(work) {
+  for (const side of /** @type {const} */ (["front", "back"])) {
     const picture = work.pictures[side];
-    const isShown = picture && picture.blob.type !== "application/pdf" && Object.keys(picture.reading?.fields ?? {}).length;
-    return isShown ? [{ side, url: URL.createObjectURL(picture.blob) }] : [];
-  });
+    if (picture && picture.blob.type !== "application/pdf") return { side, url: URL.createObjectURL(picture.blob) };
+  }
+  return null;
 }
 
 /** @param {flow.Facts} facts @param {flow.Work} work */
@@ -194,7 +198,7 @@ function textField(name, value, changed) {
   function suggest() {
     const typed = normal(name, input.value);
     const isCorrected = Boolean(proposed && typed && !isSame(latin(typed), proposed.value));
-    const spelled = LATIN.includes(name) && fault(name, typed) === "error.latin" ? latin(input.value) : isCorrected ? (proposed?.value ?? "") : "";
+    const spelled = isCorrected ? (proposed?.value ?? "") : LATIN.includes(name) && fault(name, typed) === "error.latin" ? latin(input.value) : "";
     // Leaving the field must not replace a button while it is pressed.
     if (`${spelled} ${isCorrected}` === suggested) return;
     suggested = `${spelled} ${isCorrected}`;

@@ -16,10 +16,15 @@ import { trackSupport, trouble } from "./trouble.js";
 const REFUSALS = 2;
 /** The document is of another country than chosen. */
 const OTHER_COUNTRY = 2508;
+const EXPIRED = 2509;
 /** The two sides are not of one document. */
 const OTHER_SIDES = [2505, 2506];
 /** Codes that another document may correct. */
-const ANOTHER_DOCUMENT = [2404, 2508, 2509];
+const ANOTHER_DOCUMENT = [2404, OTHER_COUNTRY, EXPIRED];
+/** Codes for a document of another type or country than chosen. */
+const OTHER_KINDS = [2404, OTHER_COUNTRY];
+/** Problems because of which little of a document can be read. */
+const UNCLEAR = ["blurry", "too_dark", "too_bright", "cut_off", "closer", "glare"];
 const MAX_PDF_BYTES = 10 * 1024 * 1024;
 const IMAGES = "image/jpeg,image/png,image/webp,image/bmp";
 
@@ -281,14 +286,21 @@ async function review(side) {
   // One cause is told once: what the server found, with what may have caused it. If nothing was found in the picture, its
   // other problems are guesses.
   const isWrongSide = problemsOfPicture.includes("wrong_side");
-  const code = isWrongSide ? undefined : codes[0];
+  // Another document cannot be told from a picture that is hardly readable.
+  const isUnclear = problemsOfPicture.some((word) => UNCLEAR.includes(word));
+  const code = isWrongSide || (isUnclear && OTHER_KINDS.includes(Number(codes[0]))) ? undefined : codes[0];
   // The page may have seen what the server then found.
   const others = problemsOfPicture.filter((word) => !code || !/^\d/.test(word));
   const said = isWrongSide ? ["wrong_side"] : others.slice(0, code || /^no_/.test(others[0] ?? "") ? 1 : 2);
-  const told = (/** @type {string | number} */ word) =>
-    has(`code.${word}.title`) ? h("li", null, h("strong", null, t(`code.${word}.title`)), " ", t(`code.${word}.fix`)) : h("li", null, has(`problem.${word}`) ? t(`problem.${word}`) : String(word));
+  /** A code that another picture of the same document cannot correct is the title. */
+  const title = !isPdf && code && ANOTHER_DOCUMENT.includes(code) ? t(`code.${code}.title`) : "";
+  const told = (/** @type {string | number} */ word) => {
+    if (!has(`code.${word}.title`)) return h("li", null, has(`problem.${word}`) ? t(`problem.${word}`) : String(word));
+    return h("li", null, word === code && title ? null : h("strong", null, t(`code.${word}.title`)), t(`code.${word}.fix`));
+  };
   const problems = h("ul", { class: "problems" }, ...[code, ...said].filter((word) => word !== undefined).map(told));
-  const otherDocument = code && ANOTHER_DOCUMENT.includes(code) && !flow.onlyChoice(app.facts(), work);
+  const otherDocument = !isWrongSide && ANOTHER_DOCUMENT.includes(Number(codes[0])) && !flow.onlyChoice(app.facts(), work);
+  const isExpired = code === EXPIRED;
   const chooseDocument = () => {
     flow.reopen(app.facts(), work, ["document", "front", "back"]);
     track("document", "retried", code?.toString());
@@ -311,14 +323,15 @@ async function review(side) {
   };
   return {
     body: [
-      heading(t(isPdf ? (pages && pages.pages.length > 1 ? "review.pdf.pick" : "review.pdf") : isRefused ? "review.bad" : doubts ? "review.doubt" : isSelfie ? "review.selfie" : "review.document")),
+      heading(title || t(isPdf ? (pages && pages.pages.length > 1 ? "review.pdf.pick" : "review.pdf") : isRefused ? "review.bad" : doubts ? "review.doubt" : isSelfie ? "review.selfie" : "review.document")),
       doubts ? note(isRefused ? "bad" : "warn", problems) : lead(t(isPdf ? "review.pdf.lead" : isSelfie ? "review.selfie.lead" : "review.document.lead")),
       status,
       isPdf && pages ? pdfPages(picture, pages, url, (chosen) => (page = chosen)) : zoomable(url(picture.blob), t(`review.alt.${side}`)),
       actions(
         canChange ? button("primary", t("review.country", { country: countryName(stated.alpha2, stated.name) }), changeCountry) : null,
-        canChange ? button("secondary", redoText, redo) : isRefused ? button("primary", redoText, redo) : doubts ? button("primary", redoText, redo) : button("primary", useText, use),
-        otherDocument ? button("secondary", t("review.otherdocument"), chooseDocument) : null,
+        isExpired && otherDocument ? button("primary", t("review.otherdocument"), chooseDocument) : null,
+        doubts ? button(canChange || (isExpired && otherDocument) ? "secondary" : "primary", redoText, redo) : button("primary", useText, use),
+        !isExpired && otherDocument ? button("secondary", t("review.otherdocument"), chooseDocument) : null,
         side === "back" && code && OTHER_SIDES.includes(code) ? button("secondary", t(`picture.front.${work.type}`), retakeFront) : null,
         isRefused ? null : doubts ? button("secondary", t("review.anyway"), use) : button("secondary", redoText, redo),
       ),
