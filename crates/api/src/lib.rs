@@ -4,6 +4,7 @@
 pub mod applicants;
 pub mod docs;
 pub mod document_requirements;
+pub mod events;
 pub mod flows;
 pub mod groups;
 pub mod health;

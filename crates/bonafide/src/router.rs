@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use api::{
-    applicants, docs, document_requirements, flows, groups, health, invitations, monitoring, sessions,
-    verify, wallet_alerts, yente,
+    applicants, docs, document_requirements, events, flows, groups, health, invitations, monitoring,
+    sessions, verify, wallet_alerts, yente,
 };
 use axum::extract::DefaultBodyLimit;
 use axum::http::header::CONTENT_TYPE;
@@ -39,6 +39,7 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(applicants::by_external_user_id_query))
         .routes(routes!(applicants::by_external_user_id))
         .routes(routes!(applicants::by_facemap_id))
+        .routes(routes!(events::list))
         .routes(routes!(sessions::link))
         .routes(routes!(sessions::poll))
         .routes(routes!(invitations::list, invitations::create))

@@ -19,6 +19,7 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
         (name = "Hosted page", description = "What only the hosted page itself calls"),
         (name = "Verification", description = "Submit a person's details, documents and selfie"),
         (name = "Applicants", description = "What is recorded about a person"),
+        (name = "Webhooks", description = "Webhook events and the state of their deliveries"),
         (name = "Transaction monitoring", description = "Risk of crypto addresses and transactions"),
         (name = "List search", description = "Search the sanctions lists in the shape of yente's API, the OpenSanctions matching API. Clients of yente use `/v2/yente` as base address and send `Authorization: ApiKey <API_KEY>:<SECRET>`; HTTP Basic works too"),
         (name = "System", description = "Health and figures"),

@@ -1,5 +1,5 @@
 //! Every metric of the server: its name, kind, labels and meaning, which `/metrics` renders as HELP. It measures nothing:
-//! the code that knows a figure records it. Times are histograms, whose buckets can be added across nodes.
+//! each metric is recorded where its event occurs. Times are histograms, whose buckets can be added across nodes.
 
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
@@ -73,6 +73,11 @@ const MODE: Label = Label {
     values: &["live", "sandbox"],
 };
 
+const STATUS: Label = Label {
+    name: "status",
+    values: &["approved", "declined", "failed", "pending"],
+};
+
 /// The metrics, by name.
 pub const METRICS: &[Metric] = &[
     counts(
@@ -86,7 +91,7 @@ pub const METRICS: &[Metric] = &[
             name: "result",
             values: &["sent", "failed", "void"],
         }],
-        "Letters to applicants that ended, by result",
+        "Emails to applicants that were sent, failed or became void",
     ),
     counts(
         "bonafide_attempt_codes_total",
@@ -95,13 +100,13 @@ pub const METRICS: &[Metric] = &[
     ),
     counts(
         "bonafide_attempts_total",
-        &[any("status"), MODE],
+        &[STATUS, MODE],
         "Attempts that were recorded, by their first status",
     ),
     shows(
         "bonafide_build_info",
         &[any("version")],
-        "Always 1; the label states what runs",
+        "Always 1; the label states the server's version",
     ),
     shows(
         "bonafide_capacity_running",
@@ -131,22 +136,22 @@ pub const METRICS: &[Metric] = &[
     shows(
         "bonafide_challenge_capacity",
         &[],
-        "Liveness challenges that this node carries at once",
+        "Liveness challenges that this node can run at once",
     ),
     counts(
         "bonafide_challenges_total",
         &[any("kind"), any("end")],
-        "Liveness challenges that ended; one that is left has no end",
+        "Liveness challenges that ended, by kind and outcome; abandoned ones are not counted",
     ),
     counts(
         "bonafide_connections_refused_total",
         &[],
-        "Connections closed because their host used its share (--connections-per-host)",
+        "Connections closed because their host reached its limit (--connections-per-host)",
     ),
     shows(
         "bonafide_database_connections",
         &[any("state")],
-        "Connections of this process to the database that are busy or idle, and the limit",
+        "Database connections of this process by state: busy, idle, or most (the limit); on SQLite, those that read",
     ),
     counts(
         "bonafide_document_readings_total",
@@ -177,33 +182,38 @@ pub const METRICS: &[Metric] = &[
     ),
     shows(
         "bonafide_job_failed",
-        &[any("job")],
+        &[any("task")],
         "1 if the last run of a background job of this process failed",
     ),
     shows(
         "bonafide_job_run_age_seconds",
-        &[any("job")],
-        "Time since the last run of a background job of this process ended",
+        &[any("task")],
+        "Time since the last run of a background job of this process ended, or since the process started",
     ),
     shows(
         "bonafide_letter_oldest_seconds",
         &[],
-        "Age of the oldest letter to an applicant that waits, of the whole installation",
+        "Age of the oldest unsent email to an applicant, in the whole installation",
     ),
     shows(
         "bonafide_letters_waiting",
         &[],
-        "Letters to applicants that wait, of the whole installation",
+        "Unsent emails to applicants, in the whole installation",
     ),
     shows(
         "bonafide_list_age_seconds",
         &[any("list")],
-        "Time since a list of this node's folder was imported or confirmed",
+        "Time since the publisher's date of a list in this node's folder",
+    ),
+    shows(
+        "bonafide_list_import_age_seconds",
+        &[any("list")],
+        "Time since a list in this node's folder was imported or confirmed",
     ),
     shows(
         "bonafide_list_unchanged_imports",
         &[any("list")],
-        "Imports in a row that changed nothing, of this node's folder",
+        "Consecutive imports that did not change a list in this node's folder",
     ),
     counts(
         "bonafide_list_updates_total",
@@ -260,24 +270,34 @@ pub const METRICS: &[Metric] = &[
     shows(
         "bonafide_webhook_events_failing",
         &[],
-        "Waiting webhook events with a failed try, of the whole installation",
+        "Waiting webhook events with a failed try, in the whole installation",
     ),
     shows(
         "bonafide_webhook_events_given_up",
         &[],
-        "Webhook events that were given up and not deleted yet, of the whole installation",
+        "Webhook events that were given up and not deleted yet, in the whole installation",
     ),
     shows(
         "bonafide_webhook_events_waiting",
         &[],
-        "Webhook events that wait, of the whole installation",
+        "Webhook events that wait, in the whole installation",
     ),
     shows(
         "bonafide_webhook_oldest_seconds",
         &[],
-        "Age of the oldest waiting webhook event, of the whole installation",
+        "Age of the oldest waiting webhook event, in the whole installation",
     ),
 ];
+
+/// Every combination of values of labels; none if the values of a label are not known.
+fn known_labels(labels: &[Label]) -> Vec<Vec<(&'static str, &'static str)>> {
+    labels.iter().fold(vec![Vec::new()], |found, label| {
+        let with = |known: &Vec<_>, value: &'static str| [known.as_slice(), &[(label.name, value)]].concat();
+        let extend =
+            |known: &Vec<_>| -> Vec<_> { label.values.iter().map(|value| with(known, value)).collect() };
+        found.iter().flat_map(extend).collect()
+    })
+}
 
 /// Reads the processor time, memory, files and threads of this process (`process_…`).
 pub fn read_process() {
@@ -303,14 +323,10 @@ pub fn install() -> Result<PrometheusHandle, BuildError> {
             Gauge => describe_gauge!(metric.name, metric.help),
             Seconds(_) => describe_histogram!(metric.name, Unit::Seconds, metric.help),
         }
-        match (metric.kind, metric.labels) {
-            (Counter, []) => counter!(metric.name).increment(0),
-            (Counter, [label]) => {
-                for value in label.values {
-                    counter!(metric.name, label.name => *value).increment(0);
-                }
+        if metric.kind == Counter {
+            for labels in known_labels(metric.labels) {
+                counter!(metric.name, &labels).increment(0);
             }
-            _ => {}
         }
     }
     metrics_process::Collector::default().describe();
@@ -322,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_in_order_and_tell_the_kind() {
+    fn names_are_sorted_and_match_their_kind() {
         assert!(METRICS.is_sorted_by(|a, b| a.name < b.name));
         for Metric { name, kind, help, .. } in METRICS {
             assert!(name.starts_with("bonafide_"), "{name}");
@@ -333,5 +349,18 @@ mod tests {
             );
             assert!(!help.is_empty() && !help.ends_with('.'), "{name}: {help}");
         }
+    }
+
+    #[test]
+    fn counts_begin_at_zero_only_if_all_values_are_known() {
+        let mode = ["live", "sandbox"].map(|mode| ("mode", mode));
+        for (labels, expected) in [
+            (&[][..], vec![vec![]]),
+            (&[MODE][..], mode.map(|mode| vec![mode]).to_vec()),
+            (&[MODE, any("code")][..], vec![]),
+        ] {
+            assert_eq!(known_labels(labels), expected);
+        }
+        assert_eq!(known_labels(&[STATUS, MODE]).len(), 8);
     }
 }

@@ -33,7 +33,7 @@ pub enum Family {
 impl Family {
     /// The family that a path belongs to.
     pub fn of(path: &str) -> Self {
-        const PREFIXES: [(&str, Family); 11] = [
+        const PREFIXES: [(&str, Family); 12] = [
             ("/v2/public/groups", Family::GroupsAndFlows),
             ("/v2/public/flows", Family::GroupsAndFlows),
             ("/v2/public/transaction-monitoring", Family::Monitoring),
@@ -43,6 +43,7 @@ impl Family {
             ("/v2/sdk/session", Family::Exchange),
             ("/v2/idv", Family::Verify),
             ("/v2/reports/applicants", Family::Applicants),
+            ("/v2/reports/events", Family::Applicants),
             ("/v2/yente", Family::Yente),
             ("", Family::System),
         ];
@@ -403,6 +404,7 @@ mod tests {
             ("/v2/sdk/session/invitation/open", Family::Exchange),
             ("/v2/idv/verify", Family::Verify),
             ("/v2/reports/applicants/byExternalUserId", Family::Applicants),
+            ("/v2/reports/events", Family::Applicants),
             ("/v2/yente/match/default", Family::Yente),
             ("/healthz", Family::System),
         ] {

@@ -1,5 +1,5 @@
-//! Which webhook URLs can never receive an event, whatever their host's name server answers. A PUT accepts them, as the
-//! contract says (contract §6), so everybody who sets or sees one is told. It resolves no name and connects to nothing.
+//! Detects webhook URLs that can never receive an event, without resolving their hosts. A PUT accepts them (contract §6),
+//! so the portal, the command line and `doctor` point them out. It connects to nothing.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,8 @@ use reqwest::Url;
 
 use crate::public_address::is_public;
 
-/// Names that lead to this machine or the local network by definition (RFC 6761, RFC 6762, RFC 8375).
+/// Names that lead to this machine or the local network by definition (RFC 6761, RFC 6762, RFC 8375; ICANN reserves
+/// `internal`).
 const LOCAL_NAMES: [&str; 4] = ["localhost", "local", "internal", "home.arpa"];
 
 /// Hosts that may receive webhooks.
@@ -20,7 +21,7 @@ pub struct WebhookHosts {
 }
 
 impl WebhookHosts {
-    /// Whether a host may receive webhooks whatever its address.
+    /// Whether a host may receive webhooks even if its address is private.
     pub fn allow(&self, host: &str) -> bool {
         self.webhook_allow_hosts
             .iter()
@@ -62,7 +63,7 @@ pub struct Destination {
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// Whether an operator allowed the host, whatever its address.
+    /// Whether an operator allowed the host, even if its address is private.
     pub is_allowed: bool,
 }
 
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_that_can_never_work_are_told() {
+    fn undeliverable_urls_are_detected() {
         use AddressFault::{Incomplete, NotHttps, NotPublic};
         for (url, sandbox, expected) in [
             ("https://merchant.example/hook", false, None),

@@ -58,6 +58,7 @@ impl EventQuery {
             flow_id: Uuid::parse_str(&self.flow).ok(),
             progress: EventProgress::try_from(self.state.clone()).ok(),
             before: Uuid::parse_str(&self.before).ok(),
+            kind: None,
         }
     }
 }

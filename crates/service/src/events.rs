@@ -13,8 +13,28 @@ use crate::attempt_detail::unreadable;
 use crate::problem::Problem;
 use crate::time::iso;
 
-/// Writes an event. `data` contains no personal data except the merchant's label. Erasing the person of
-/// `data.facemapId` deletes the event.
+/// A verification ended: it passed or failed.
+pub const COMPLETED: &str = "verification.completed";
+/// A reviewer must decide.
+pub const REVIEW_REQUIRED: &str = "verification.review_required";
+/// A reviewer decided.
+pub const REVIEW_DECIDED: &str = "verification.review_decided";
+/// A changed list flags an approved person.
+pub const RESCREENED: &str = "verification.rescreened";
+/// Sent only on request.
+pub const TEST: &str = "webhook.test";
+
+/// Every type of event.
+pub const KINDS: [&str; 5] = [COMPLETED, REVIEW_REQUIRED, REVIEW_DECIDED, RESCREENED, TEST];
+
+/// The `data` of a stored event's body; `None` if the body is not JSON.
+pub fn data_of(body: &str) -> Option<Value> {
+    let mut body: Value = serde_json::from_str(body).ok()?;
+    body.get_mut("data").map(Value::take)
+}
+
+/// Writes an event. `kind` is one of [`KINDS`]. `data` contains no personal data except the merchant's label.
+/// Erasing the person of `data.facemapId` deletes the event.
 pub async fn enqueue(
     tx: &mut Tx,
     scope: Scope,

@@ -1,9 +1,10 @@
-//! The figures that nobody counts as they happen: they are read when `/metrics` is. A part that does not answer keeps
+//! Gauges that are measured on each scrape of `/metrics`, not when something happens. A part that does not answer keeps
 //! its last figures. It changes nothing.
 
 use std::time::Duration;
 
 use metrics::gauge;
+use node::background::Job;
 use store::applicant_letters::{self, LetterBacklog};
 use store::outbox::{self, Backlog};
 
@@ -74,10 +75,18 @@ fn metrics_of_process(app: &App) {
         }
     }
     let now = jiff::Timestamp::now().as_millisecond();
-    for (job, run) in app.background.runs() {
-        let age = now.saturating_sub(run.at).max(0) as f64 / 1_000.0;
-        gauge!("bonafide_job_run_age_seconds", "job" => job.clone()).set(age);
-        gauge!("bonafide_job_failed", "job" => job).set(flag(run.error.is_some()));
+    let runs = app.background.runs();
+    for job in Job::ALL {
+        let run = runs.get(job.as_str());
+        // These run only if they have something to do.
+        if run.is_none() && matches!(job, Job::Letters | Job::ListUpdates) {
+            continue;
+        }
+        let since = run.map_or(app.presence.started_at(), |run| run.at);
+        let age = now.saturating_sub(since).max(0) as f64 / 1_000.0;
+        gauge!("bonafide_job_run_age_seconds", "task" => job.as_str()).set(age);
+        let has_failed = run.is_some_and(|run| run.error.is_some());
+        gauge!("bonafide_job_failed", "task" => job.as_str()).set(flag(has_failed));
     }
     if let Some(stored) = app.background.stored() {
         gauge!("bonafide_stored_objects").set(stored.objects as f64);

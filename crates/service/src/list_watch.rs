@@ -64,6 +64,7 @@ fn measure(app: &Shared) {
     for list in app.lists.store().status().unwrap_or_default() {
         let label = [("list", list.list)];
         metrics::gauge!("bonafide_list_age_seconds", &label).set(list.age_seconds as f64);
+        metrics::gauge!("bonafide_list_import_age_seconds", &label).set(list.import_age_seconds as f64);
         metrics::gauge!("bonafide_list_unchanged_imports", &label).set(f64::from(list.unchanged_imports));
     }
 }

@@ -299,7 +299,7 @@ async fn carry_out(
     review::release(tx, scope, wish.log_id, None).await?;
     let action = audit_action(wish.decision);
     note(tx, scope, wish.actor, action, wish.log_id, detail).await?;
-    events::announce(tx, scope, attempt, "verification.review_decided", status).await?;
+    events::announce(tx, scope, attempt, events::REVIEW_DECIDED, status).await?;
     Ok(status)
 }
 

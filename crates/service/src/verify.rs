@@ -240,6 +240,7 @@ async fn record(
 ) -> Result<Answer, Problem> {
     let scope = recording.caller.scope;
     let (attempt_id, key) = (Uuid::now_v7(), DataKey::generate());
+    let since = Instant::now();
     for (name, mut file) in files {
         let key = key.clone();
         let (name, sealed) = cpu::blocking(move || {
@@ -260,7 +261,6 @@ async fn record(
         };
         recording.app.objects.put_sealed(&object, sealed).await?;
     }
-    let since = Instant::now();
     let recorded = examine_and_record(&recording, attempt_id, &key, &claim).await;
     record_stage("recording", since.elapsed());
     if let (Ok(_), Some(admission)) = (&recorded, recording.admission.take()) {
@@ -564,9 +564,9 @@ async fn announce(
     };
     let pending = judgement.status == AttemptStatus::Pending;
     let kind = if pending {
-        "verification.review_required"
+        events::REVIEW_REQUIRED
     } else {
-        "verification.completed"
+        events::COMPLETED
     };
     let data = json!({
         "externalUserId": submission.external_user_id(),

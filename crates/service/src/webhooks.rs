@@ -56,8 +56,6 @@ const WAITS: [Duration; 9] = [
 ];
 /// A wait is extended by up to this share, so that failed deliveries are not all retried at once.
 const JITTER: f64 = 0.2;
-/// The kind of event that is sent only on request.
-const TEST: &str = "webhook.test";
 
 /// Delivers events for as long as the server runs.
 pub async fn run(app: Shared) {
@@ -185,7 +183,7 @@ async fn deliver(app: &App, delivery: &Delivery) -> Result<(), store::Error> {
     };
     let outcome = match (&url, &endpoint) {
         (Some(url), Some(endpoint))
-            if endpoint.stopped_url.as_ref() != Some(url) || delivery.kind == TEST =>
+            if endpoint.stopped_url.as_ref() != Some(url) || delivery.kind == events::TEST =>
         {
             send(app, delivery, url, endpoint).await
         }
@@ -226,7 +224,7 @@ async fn report(
             let wait = wait(delivery.tries, rand::random(), *not_before);
             let at = wait.map(|wait| tx.now() + i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
             outbox::mark_failed(tx, delivery, status.map(|status| status.as_u16()), error, at).await?;
-            "failed"
+            if at.is_some() { "failed" } else { "given_up" }
         }
         Outcome::GivenUp { status, error } => {
             if *status == Some(StatusCode::GONE) {
@@ -376,7 +374,7 @@ pub async fn send_test(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Uu
             return Err(Problem::invalid("webhookUrl - the Flow has none: set one first"));
         }
         let data = json!({"flowId": flow_id, "isSandbox": scope.sandbox});
-        events::enqueue(tx, scope, flow_id, TEST, &data).await
+        events::enqueue(tx, scope, flow_id, events::TEST, &data).await
     })
 }
 

@@ -190,7 +190,7 @@ impl Db {
             }
             Pools::Postgres(pool, _) => (pool.size(), pool.num_idle(), pool.options().get_max_connections()),
         };
-        // The two are read one after the other.
+        // `size` and `idle` are read separately, so `idle` could exceed `size`.
         let idle = u32::try_from(idle).unwrap_or(u32::MAX).min(size);
         Connections {
             busy: size - idle,

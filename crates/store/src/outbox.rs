@@ -285,10 +285,28 @@ pub async fn release(tx: &mut Tx, delivery: &Delivery, due_at: i64) -> Result<()
 
 macro_rules! select {
     ($rest:literal) => {
+        select!("", $rest)
+    };
+    ($more:literal, $rest:literal) => {
         concat!(
-            "select id, flow_id, kind, tries, next_try_at, delivered_at, last_status, last_error, created_at
+            "select ",
+            $more,
+            "id, flow_id, kind, tries, next_try_at, delivered_at, last_status, last_error, created_at
              from outbox where merchant_id = $1 and sandbox = $2 ",
             $rest
+        )
+    };
+}
+
+macro_rules! find {
+    ($more:literal) => {
+        select!(
+            $more,
+            "and id < $3 and flow_id = coalesce($4, flow_id) and ($5 = ''
+             or ($5 = 'waiting' and next_try_at is not null)
+             or ($5 = 'delivered' and next_try_at is null and delivered_at is not null)
+             or ($5 = 'given_up' and next_try_at is null and delivered_at is null)) and kind = coalesce($6, kind)
+         order by id desc limit $7"
         )
     };
 }
@@ -339,6 +357,8 @@ pub struct EventFilter {
     pub progress: Option<EventProgress>,
     /// Older than the event with this id.
     pub before: Option<Uuid>,
+    /// Of this type.
+    pub kind: Option<&'static str>,
 }
 
 /// Events that match a filter, newest first.
@@ -348,13 +368,7 @@ pub async fn find(
     filter: &EventFilter,
     limit: i64,
 ) -> Result<Vec<EventState>, Error> {
-    const SQL: &str = select!(
-        "and id < $3 and flow_id = coalesce($4, flow_id) and ($5 = ''
-             or ($5 = 'waiting' and next_try_at is not null)
-             or ($5 = 'delivered' and next_try_at is null and delivered_at is not null)
-             or ($5 = 'given_up' and next_try_at is null and delivered_at is null))
-         order by id desc limit $6"
-    );
+    const SQL: &str = find!("");
     fetch!(
         all,
         conn,
@@ -364,8 +378,47 @@ pub async fn find(
         filter.before.unwrap_or(Uuid::max()),
         filter.flow_id,
         filter.progress.map(EventProgress::as_str).unwrap_or_default(),
+        filter.kind,
         limit
     )
+}
+
+#[derive(sqlx::FromRow)]
+struct WithBody {
+    #[sqlx(flatten)]
+    state: EventState,
+    body_sealed: Vec<u8>,
+}
+
+/// Like [`find`], with the bodies, and whether more events follow. A body is `None` if it does not open.
+pub async fn find_with_bodies(
+    conn: &mut Conn,
+    scope: Scope,
+    filter: &EventFilter,
+    limit: u16,
+) -> Result<(Vec<(EventState, Option<String>)>, bool), Error> {
+    const SQL: &str = find!("body_sealed, ");
+    let mut rows = fetch!(
+        all,
+        conn,
+        scope,
+        WithBody,
+        SQL,
+        filter.before.unwrap_or(Uuid::max()),
+        filter.flow_id,
+        filter.progress.map(EventProgress::as_str).unwrap_or_default(),
+        filter.kind,
+        i64::from(limit) + 1
+    )?;
+    let has_more = rows.len() > usize::from(limit);
+    rows.truncate(usize::from(limit));
+    let key = merchants::key(conn, scope.merchant_id).await?;
+    let open = |WithBody { state, body_sealed }| {
+        let context = seal_context(scope.merchant_id, &state.id);
+        let body = key.open_text(&context, &body_sealed).ok();
+        (state, body)
+    };
+    Ok((rows.into_iter().map(open).collect(), has_more))
 }
 
 /// One event with its body; the body is `None` if it does not open.
@@ -439,8 +492,8 @@ pub async fn backlog(conn: &mut Conn, at_most: i64) -> Result<Backlog, Error> {
         across_accounts("operators watch the backlog of all accounts"),
         Backlog,
         "select count(*) as waiting, count(case when tries > 0 then 1 end) as failing, min(created_at) as oldest,
-             (select count(*) from (select id from outbox
-                  where next_try_at is null and delivered_at is null limit $1) g) as given_up
+             (select count(*) from (select id from outbox where next_try_at is null and delivered_at is null
+                  order by merchant_id, sandbox, created_at limit $1) g) as given_up
          from (select tries, created_at from outbox where next_try_at is not null order by next_try_at limit $1) w",
         at_most,
     )

@@ -18,12 +18,13 @@ use store::api_log::{self, OutcomeFilter};
 use store::audit::{self, AuditFilter};
 use store::bulk::{self, PastAttempt, PastPerson};
 use store::merchants::{self, MerchantStatus};
+use store::outbox::{self, EventFilter};
 use store::picture_fingerprints::{self, PictureIndex};
 use store::review::{self, Filter, QueueOrder, QueuePosition};
 use store::wallet_alerts::{self, WalletAlertState};
 use store::{
-    Conn, Db, Error, Keyring, Options, Scope, applicants, attempts, insight, monitoring, people,
-    registrations, rescreenings, sessions,
+    Conn, Db, Error, Keyring, Options, Scope, applicant_letters, applicants, attempts, insight, monitoring,
+    people, registrations, rescreenings, sessions,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -98,6 +99,10 @@ async fn plans(conn: &mut Conn, pool: &SqlitePool) -> Vec<(String, Vec<String>)>
 /// Whether a step scans a whole table or account. The results of earlier steps are also scanned by name, but
 /// they are not tables.
 fn is_unbounded(step: &str, made: &[&str]) -> bool {
+    // This index has only the events that were not delivered.
+    if step.contains("INDEX outbox_undelivered") {
+        return false;
+    }
     if let Some(scanned) = step.strip_prefix("SCAN ") {
         return !made.contains(&scanned) && scanned != "CONSTANT ROW";
     }
@@ -439,6 +444,20 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
         pool,
         "what was not delivered",
         &["outbox_undelivered"],
+        false,
+    )
+    .await;
+    outbox::find_with_bodies(conn, scope, &EventFilter::default(), 50)
+        .await
+        .unwrap();
+    check(conn, pool, "webhook events", &[], false).await;
+    outbox::backlog(conn, 1_000).await.unwrap();
+    applicant_letters::backlog(conn, 1_000).await.unwrap();
+    check(
+        conn,
+        pool,
+        "backlogs",
+        &["outbox_due", "applicant_letters_due"],
         false,
     )
     .await;

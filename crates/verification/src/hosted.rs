@@ -147,9 +147,9 @@ pub const MAX_EVENTS: usize = 50;
 /// Latest time of an event in milliseconds: a day after the page was opened.
 const MAX_MS: f64 = 24.0 * 60.0 * 60.0 * 1_000.0;
 
-/// The page's steps.
+/// The page's steps, in the order of a Flow that reads the document first.
 pub const PAGE_STEPS: [&str; 13] = [
-    "open", "consent", "device", "details", "document", "camera", "front", "back", "review", "selfie",
+    "open", "consent", "device", "document", "camera", "front", "back", "review", "details", "selfie",
     "liveness", "upload", "outcome",
 ];
 /// What can happen at a step.

@@ -237,8 +237,7 @@ async fn database(config: &ServeConfig, face_model: Option<&str>, found: &mut Ve
     if schema != Schema::Current {
         return None;
     }
-    found.push(configurations::check(&db).await);
-    found.extend(configurations::webhook_addresses(&db, config).await);
+    found.extend(configurations::check(&db, config).await);
     if let Some(model) = face_model {
         found.push(checks::faces(&db, model).await);
     }

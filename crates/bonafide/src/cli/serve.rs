@@ -58,6 +58,8 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     ListUpdater::check(&config.list_sources)?;
     // The key is checked before anything else starts.
     let data = data::open(&config.data).await?;
+    // The engines record metrics as soon as they start.
+    let metrics = metric_table::install().context("metrics cannot be recorded")?;
     let engines = start_engines(&config)?;
     let listener = TcpListener::bind(config.listen).await.with_context(|| {
         format!(
@@ -114,7 +116,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         background: Background::default(),
         presence: Presence::begin(),
         readiness: Recent::new(READINESS_FOR),
-        metrics: metric_table::install().context("metrics cannot be recorded")?,
+        metrics,
         config,
     });
     // Before serving starts, because it voids earlier links: one that somebody creates at a server that answers must last.

@@ -192,6 +192,59 @@ on_both!(a_verification_is_announced_and_signed, |backend| {
         ["verification.review_decided", "verification.review_required"]
     );
 
+    // The API lists what was sent, newest first, to the account's keys of this mode.
+    let key = Key::of_demo(&demo);
+    let list = async |query: &str| server.get(&format!("/v2/reports/events?{query}"), &key).await;
+    let (status, page) = list("limit=3").await;
+    assert_eq!(
+        (status, page["events"].as_array().unwrap().len()),
+        (200, 3),
+        "{page}"
+    );
+    let (_, rest) = list(&format!("before={}", page["next"].as_str().unwrap())).await;
+    assert_eq!(
+        (rest["events"].as_array().unwrap().len(), &rest["next"]),
+        (1, &Value::Null)
+    );
+    let (_, completed) = list(&format!("type=verification.completed&flowId={flow}")).await;
+    let [listed] = &completed["events"].as_array().unwrap()[..] else {
+        panic!("{completed}");
+    };
+    assert_eq!(*listed, rest["events"][0]);
+    assert_eq!(listed["data"], message["data"]);
+    assert_eq!(listed["timestamp"], message["timestamp"]);
+    let delivery = &listed["delivery"];
+    assert_eq!(
+        (
+            &delivery["state"],
+            &delivery["tries"],
+            &delivery["status"],
+            &delivery["error"]
+        ),
+        (&json!("delivered"), &json!(1), &json!(204), &Value::Null)
+    );
+    assert_eq!(
+        list("state=given_up").await.1,
+        json!({"events": [], "next": null})
+    );
+    let stranger = server.merchant(true).sandbox;
+    let (_, foreign) = server
+        .get(&format!("/v2/reports/events?flowId={flow}"), &stranger)
+        .await;
+    assert_eq!(foreign["events"], json!([]));
+    let (status, refused) = list("type=x&flowId=1&state=late&limit=0&before=1&page=2").await;
+    assert_eq!(status, 400);
+    for fault in [
+        "type - must be one of verification.completed",
+        "flowId - ",
+        "state - ",
+        "limit - ",
+        "before - ",
+        "page - ",
+    ] {
+        assert!(refused.to_string().contains(fault), "{fault}: {refused}");
+    }
+
     // A message that is sent again is identical.
     let first = event(&server, &demo, |event| event["type"] == "verification.completed").await;
     webhook(&server, &demo, &["resend", first["id"].as_str().unwrap()]);

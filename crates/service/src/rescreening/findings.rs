@@ -103,7 +103,7 @@ impl<'a> Recorder<'a> {
         }
         if opened > 0 {
             for attempt in &watched {
-                let kind = "verification.rescreened";
+                let kind = events::RESCREENED;
                 events::announce(tx, scope, attempt, kind, AttemptStatus::Approved).await?;
             }
         }

@@ -387,7 +387,7 @@ on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
     let list = owner.get("/portal/webhooks").await.page();
     assert!(list.contains("http://127.0.0.1:9/hook"));
     assert!(
-        list.contains("Never delivered") && list.contains("private network"),
+        list.contains("Cannot deliver") && list.contains("private network"),
         "{list}"
     );
     let editor = owner.get(&format!("/portal/flows/{id}")).await.page();
