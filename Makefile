@@ -15,8 +15,8 @@ run: ## Build, bring models and specimens, and serve the sandbox on http://local
 	target/quick/xtask specimens --out specimens --models models
 	target/quick/bonafide serve --demo --data $(DATA)
 
-dist: ## Build what is packaged, with ThinLTO: target/dist/bonafide
-	$(CARGO) build --profile dist --package bonafide
+dist: models ## Build the Debian package and the archive, with models, licences and bill of materials: target/dist-packages
+	scripts/dist
 
 models: ## Bring, convert and check the models (idempotent)
 	scripts/prepare models
