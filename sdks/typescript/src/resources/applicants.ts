@@ -1,0 +1,24 @@
+// Applicant look-up: what is recorded about a person.
+import type { ApplicantRecord, ResolvedApplicant } from "../models.js";
+import type { RequestOptions, Transport } from "../transport.js";
+
+export class Applicants {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Resolves your own id of a person to facemap ids. It throws `NotFoundError` if there is no such applicant. */
+  async resolve(externalUserId: string, options?: RequestOptions): Promise<ResolvedApplicant> {
+    // The variant with a query takes every id; in a path, `.` and `..` would name something else.
+    const input = { query: { externalUserId } };
+    return (await this.#transport.json("findApplicantByExternalUserId", input, options)) as ResolvedApplicant;
+  }
+
+  /** Everything recorded about a person. */
+  async get(facemapId: string, options?: RequestOptions): Promise<ApplicantRecord> {
+    const input = { path: { facemapId } };
+    return (await this.#transport.json("getApplicantByFacemapId", input, options)) as ApplicantRecord;
+  }
+}
