@@ -4,6 +4,7 @@
     packaging/inventory.py models FOLDER TARGET          copies the models, without what only tests and specimens need
     packaging/inventory.py sbom PROGRAM MODELS > FILE    CycloneDX 1.5, JSON
     packaging/inventory.py licences MODELS > FILE        every licence text, in plain text
+    packaging/inventory.py copyright MODELS >> FILE      the models' paragraphs of a Debian copyright file
 
 It reads Cargo.lock, `cargo metadata`, `cargo tree`, the unpacked crates, and the packages of the models in
 `.cache/models`, which `make models` downloads. It never uses the network, and equal inputs give equal bytes: the only
@@ -26,7 +27,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = "x86_64-unknown-linux-gnu"
 SOURCES = ROOT / ".cache/models"
-LICENCE_FILE = re.compile(r"(?i)^(licen[cs]e|copying|copyright|notice|unlicense|third.?party|model_licen)")
+LICENCE_FILE = re.compile(r"(?i)(licen[cs]e|.*_licen[cs]e|copying|copyright|notice|unlicense|third.?party)")
+LICENCE_FOLDER = re.compile(r"(?i)^licen[cs]es$")
+# Their files are not in the program. SQLCipher is an alternative to SQLite that is not built.
+UNUSED_FOLDERS = {"tests", "examples", "sqlcipher"}
+CODE = {".c", ".h", ".html", ".js", ".py", ".rs"}
 
 # For crates that state a licence but contain no text of it. `OWNER` becomes the authors of the crate.
 PERMISSION = """Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
@@ -96,6 +101,8 @@ def main():
             print(json.dumps(bill_of_materials(Path(program), Path(folder)), indent=2, ensure_ascii=False))
         case ["licences", folder]:
             sys.stdout.write(licences(Path(folder)))
+        case ["copyright", folder]:
+            sys.stdout.write(copyright_paragraphs(Path(folder)))
         case _:
             sys.exit(__doc__)
 
@@ -168,6 +175,30 @@ def purl_of_source(source, version):
     return kind and f"pkg:{kind}/{urllib.parse.quote(name)}@{version}"
 
 
+def standard_library(program):
+    """Returns Rust's standard library, with the version that the compiler wrote into the program."""
+    comment = subprocess.run(["readelf", "--string-dump=.comment", program], check=True, capture_output=True, text=True)
+    version = re.search(r"rustc version (\S+)", comment.stdout)[1]
+    return {"type": "library", "bom-ref": f"pkg:generic/rust-std@{version}", "name": "rust-std", "version": version,
+            "cpe": f"cpe:2.3:a:rust-lang:rust:{version}:*:*:*:*:*:*:*",
+            "purl": f"pkg:generic/rust-std@{version}", "licenses": [{"expression": "MIT OR Apache-2.0"}]}
+
+
+def sqlite_header(packages):
+    crate = next(one for one in packages.values() if one["name"] == "libsqlite3-sys")
+    return (Path(crate["manifest_path"]).parent / "sqlite3/sqlite3.h").read_text()
+
+
+def sqlite(program, header):
+    """Returns the SQLite that `libsqlite3-sys` brings."""
+    constants = dict(re.findall(r'(?m)^#define (SQLITE_VERSION|SQLITE_SOURCE_ID) +"(.*)"', header))
+    assert constants["SQLITE_SOURCE_ID"].encode() in program.read_bytes(), "the program contains another SQLite"
+    version = constants["SQLITE_VERSION"]
+    return {"type": "library", "bom-ref": f"pkg:generic/sqlite@{version}", "name": "sqlite", "version": version,
+            "cpe": f"cpe:2.3:a:sqlite:sqlite:{version}:*:*:*:*:*:*:*",
+            "purl": f"pkg:generic/sqlite@{version}", "licenses": [{"expression": "blessing"}]}
+
+
 def bill_of_materials(program, folder):
     packages, edges = crates()
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
@@ -199,11 +230,16 @@ def bill_of_materials(program, folder):
                 "type": "library", "name": file["source"].split(" ", 1)[1], "version": file["version"], "purl": purl,
             }]}
         components.append(component)
+    bundled = [standard_library(program), sqlite(program, sqlite_header(packages))]
+    components += bundled
     components.sort(key=lambda component: component["bom-ref"])
     dependencies = [{"ref": reference[key], "dependsOn": sorted(reference[one] for one in edges[key])}
                     for key in packages]
     models = [one["bom-ref"] for one in components if one["bom-ref"].startswith("model:")]
     next(one for one in dependencies if one["ref"] == reference[root])["dependsOn"] += models
+    rust, database = [one["bom-ref"] for one in bundled]
+    next(one for one in dependencies if one["ref"] == reference[root])["dependsOn"].append(rust)
+    next(one for one in dependencies if "libsqlite3-sys@" in one["ref"])["dependsOn"].append(database)
     program_hash = sha256(program)
     when = datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), timezone.utc)
     return {
@@ -227,8 +263,11 @@ def bill_of_materials(program, folder):
 
 def licences(folder):
     """Returns all licence texts. Equal texts appear once, with everything that they apply to."""
-    texts = {}
-    for one in crates()[0].values():
+    packages = crates()[0]
+    texts = {text_of("MIT", "The Rust Project Developers"): ["Rust's standard library (MIT OR Apache-2.0)"]}
+    blessing = re.search(r"The author disclaims copyright.*?than you give\.", sqlite_header(packages), re.DOTALL)[0]
+    texts[re.sub(r"(?m)^\*\* ?", "", blessing) + "\n"] = ["SQLite (public domain)"]
+    for one in packages.values():
         if not one["source"]:
             continue
         name = f"crate {one['name']} {one['version']} ({expression(one['license'])})"
@@ -258,6 +297,22 @@ def licences(folder):
     return "\n".join(parts)
 
 
+def copyright_paragraphs(folder):
+    """Returns a paragraph for each work in the folder of models that is not Bonafide's own."""
+    paragraphs = []
+    for source, version, licence, files in sources_of_models(manifest(folder)):
+        if source.startswith("bonafide "):
+            continue
+        paths = [f"usr/lib/bonafide/{file}" if file.endswith(".so") else f"usr/share/bonafide/models/{file}"
+                 for file in sorted(files)]
+        paragraphs.append("\n".join([
+            "", "Files: " + "\n ".join(paths), f"Copyright: the authors of these files in {source} {version}",
+            f"License: {licence}",
+            " The text is in /usr/share/doc/bonafide/THIRD-PARTY-LICENCES.txt.gz.", "",
+        ]))
+    return "".join(paragraphs)
+
+
 def sources_of_models(content):
     groups = {}
     for file in content["files"]:
@@ -266,12 +321,13 @@ def sources_of_models(content):
 
 
 def texts_in(folder):
-    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    """Returns the licence texts anywhere in a package: crates contain works of others in folders of their own."""
     found = []
-    for file in files:
-        if LICENCE_FILE.match(file.name) and file.suffix not in (".py", ".rs", ".html"):
-            inside = sorted(file.rglob("*")) if file.is_dir() else [file]
-            found += [one.read_text(errors="replace").strip() + "\n" for one in inside if one.is_file()]
+    for file in sorted(folder.rglob("*")):
+        parts = file.relative_to(folder).parts
+        is_licence = LICENCE_FILE.match(file.name) or any(LICENCE_FOLDER.match(part) for part in parts[:-1])
+        if is_licence and file.is_file() and not UNUSED_FOLDERS.intersection(parts) and file.suffix not in CODE:
+            found.append(file.read_text(errors="replace").strip() + "\n")
     return found
 
 
