@@ -2,10 +2,10 @@
 
 /**
  * What is cut, overlaps or sticks out on the current screen.
- * @param {{evaluate: (script: () => string[]) => Promise<string[]>}} page of Playwright, or of webdriver.mjs
+ * @param {{evaluate: (script: () => Promise<string[]>) => Promise<string[]>}} page of Playwright, or of webdriver.mjs
  */
 export const misfits = (page) =>
-  page.evaluate(() => {
+  page.evaluate(async () => {
     /** @type {string[]} */
     const faults = [];
     const root = document.documentElement;
@@ -36,7 +36,10 @@ export const misfits = (page) =>
       }
     }
     const bar = document.querySelector("main > .actions");
-    if (bar && getComputedStyle(bar).position === "sticky" && bar.getBoundingClientRect().height > innerHeight / 3) faults.push("the buttons cover more than a third of the window");
+    const isTooTall = () => bar && getComputedStyle(bar).position === "sticky" && bar.getBoundingClientRect().height > innerHeight / 3;
+    // The page measures its bar some frames after a change of size.
+    for (let frame = 0; frame < 60 && isTooTall(); frame += 1) await new Promise(requestAnimationFrame);
+    if (isTooTall()) faults.push("the buttons cover more than a third of the window");
     // The bar of actions lies over what scrolls below it.
     const isOver = (/** @type {Element} */ element) => element.closest(".actions, #notices, dialog") !== null;
     const controls = all.filter((element) => element.matches("button, a[href], input, h1, h2, .chip, .brand > *, #steps > *, p") && !element.matches("[type=file]"));
