@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 use service::config::DataConfig;
 use service::flows::{SaveOutcome, from_file};
-use service::webhook_address::{AddressFault, Destination, WebhookHosts};
+use service::webhook_address::{Destination, WebhookHosts};
 use store::Scope;
 use uuid::Uuid;
 
@@ -101,14 +101,7 @@ pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
         if let Some(url) = &flow.webhook_url
             && let Err(fault) = Destination::check(url, file.sandbox, is_allowed)
         {
-            // The server may be started with other settings than this command.
-            let exception = match fault {
-                AddressFault::NotPublic => {
-                    ", unless the server is started with --webhook-allow-hosts or --demo"
-                }
-                AddressFault::Incomplete | AddressFault::NotHttps => "",
-            };
-            note!("webhookUrl: no event is ever sent to {url}{exception}: {fault}");
+            note!("webhookUrl: with the settings of this command, no event is ever sent to {url}: {fault}");
         }
         Ok(())
     })
