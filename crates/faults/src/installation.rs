@@ -4,6 +4,7 @@ pub(crate) mod copies;
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -31,7 +32,7 @@ const MODELS: &str = "BONAFIDE_MODELS";
 
 /// A running installation. Everything is stopped and deleted when it is dropped.
 pub(crate) struct Installation {
-    program: PathBuf,
+    program: std::sync::Mutex<PathBuf>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) database: Option<DatabaseServer>,
     database_url: String,
@@ -71,9 +72,7 @@ impl Installation {
             !(setup.pgbouncer && setup.database == Database::Sqlite),
             "--pgbouncer needs a database server, such as --database postgres"
         );
-        let program = program
-            .canonicalize()
-            .with_context(|| format!("{} is missing: build the server first", program.display()))?;
+        let program = existing(program)?;
         let folder = tempfile::Builder::new().prefix("bonafide-faults-").tempdir()?;
         // PostgreSQL's own user must reach its folder.
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o711))?;
@@ -98,7 +97,7 @@ impl Installation {
             });
         }
         let mut installation = Installation {
-            program,
+            program: std::sync::Mutex::new(program),
             nodes,
             database,
             database_url,
@@ -144,7 +143,7 @@ impl Installation {
 
     /// The server's program with the settings of a node.
     fn command(&self, number: usize, options: &NodeOptions) -> Command {
-        let mut command = process::command(options.program.as_ref().unwrap_or(&self.program));
+        let mut command = process::command(options.program.clone().unwrap_or_else(|| self.program()));
         command
             .envs(std::env::var_os(MODELS).map(|models| (MODELS, models)))
             .envs(options.env.iter().map(|(name, value)| (name, value)))
@@ -155,6 +154,19 @@ impl Installation {
             Some(garage) => command.env("BONAFIDE_OBJECTS", garage.url()).envs(garage.env()),
         };
         command
+    }
+
+    /// The program for commands and for nodes that are started.
+    fn program(&self) -> PathBuf {
+        let program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
+        program.clone()
+    }
+
+    /// Uses another program from now on, for commands and for nodes that are started.
+    pub(crate) fn set_program(&self, program: &Path) -> anyhow::Result<()> {
+        let program = existing(program)?;
+        *self.program.lock().unwrap_or_else(PoisonError::into_inner) = program;
+        Ok(())
     }
 
     /// The folder of the whole run.
@@ -290,23 +302,34 @@ impl Installation {
     /// Waits until every node can work.
     pub(crate) async fn wait_until_ready(&self) -> anyhow::Result<()> {
         let deadline = Instant::now() + PATIENCE;
-        for (number, node) in self.nodes.iter().enumerate() {
-            let mut answers = 0;
-            // Two answers in a row, because an answer may be a second old.
-            while answers < 2 {
-                let ready = self.http.get(format!("{}/readyz", node.base())).send().await;
-                match ready {
-                    Ok(answer) if answer.status().is_success() => answers += 1,
-                    _ => answers = 0,
-                }
-                self.ensure_runs(number).await?;
-                ensure!(
-                    Instant::now() < deadline,
-                    "node {number} is not ready:\n{}",
-                    node.last_lines()
-                );
-                tokio::time::sleep(Duration::from_millis(if answers == 1 { 1_100 } else { 50 })).await;
+        for number in 0..self.nodes.len() {
+            self.wait_until(number, deadline).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until one node can work.
+    pub(crate) async fn wait_until_node_is_ready(&self, number: usize) -> anyhow::Result<()> {
+        self.wait_until(number, Instant::now() + PATIENCE).await
+    }
+
+    async fn wait_until(&self, number: usize, deadline: Instant) -> anyhow::Result<()> {
+        let node = &self.nodes[number];
+        let mut answers = 0;
+        // Two answers in a row, because an answer may be a second old.
+        while answers < 2 {
+            let ready = self.http.get(format!("{}/readyz", node.base())).send().await;
+            match ready {
+                Ok(answer) if answer.status().is_success() => answers += 1,
+                _ => answers = 0,
             }
+            self.ensure_runs(number).await?;
+            ensure!(
+                Instant::now() < deadline,
+                "node {number} is not ready:\n{}",
+                node.last_lines()
+            );
+            tokio::time::sleep(Duration::from_millis(if answers == 1 { 1_100 } else { 50 })).await;
         }
         Ok(())
     }
@@ -355,6 +378,13 @@ impl Node {
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
+}
+
+/// The absolute path of a program.
+fn existing(program: &Path) -> anyhow::Result<PathBuf> {
+    program
+        .canonicalize()
+        .with_context(|| format!("{} is missing: build the server first", program.display()))
 }
 
 fn pid_of(pid: u32) -> anyhow::Result<Pid> {

@@ -34,6 +34,7 @@ mod registrations;
 mod setup;
 mod specimens;
 mod unfinished;
+mod upgrade;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,6 +66,8 @@ enum Scenario {
     DiskImage,
     /// PostgreSQL is recovered to a moment from a base backup and its archived log.
     PointInTime,
+    /// Nodes of an earlier version (`--older-program`) are replaced one by one (PostgreSQL).
+    Upgrade,
 }
 
 impl Scenario {
@@ -91,6 +94,10 @@ impl Scenario {
                 "--database sqlite, whose state is in one folder",
             ),
             Scenario::PointInTime => (&[Database::Postgres], "--database postgres"),
+            Scenario::Upgrade => (
+                &[Database::Postgres, Database::Patroni],
+                "--database postgres or --database patroni",
+            ),
         };
         ensure!(
             databases.contains(&setup.database),
@@ -141,7 +148,7 @@ struct Arguments {
     /// The server's program.
     #[arg(long, default_value = "target/debug/bonafide")]
     program: PathBuf,
-    /// An earlier version of the program, for the fault `older-program`.
+    /// An earlier version of the program, for the fault `older-program` and the scenario `upgrade`.
     #[arg(long)]
     older_program: Option<PathBuf>,
     /// The file for acknowledgements, best on another disk; by default in a temporary folder.
@@ -185,7 +192,14 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         true => Some(SmallDisk::mount()?),
         false => None,
     };
-    let installation = Arc::new(Installation::start(&arguments.program, setup).await?);
+    let first = match arguments.scenario {
+        Scenario::Upgrade => arguments
+            .older_program
+            .as_deref()
+            .context("the scenario upgrade needs --older-program PATH")?,
+        _ => &arguments.program,
+    };
+    let installation = Arc::new(Installation::start(first, setup).await?);
     if arguments.scenario == Scenario::Registrations {
         return registrations::run(&installation, &journal, arguments.faces.as_deref()).await;
     }
@@ -210,6 +224,18 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
             let recovery = point_in_time::recover(&installation, archive, &journal, load, time);
             let (recovered, _server, expected) = recovery.await?;
             return finish(&recovered, &journal, &expected).await;
+        }
+        Scenario::Upgrade => {
+            // Four periods: before, and after each of three steps.
+            upgrade::run(&installation, &journal, &arguments.program, time / 4).await?;
+            load.stop().await?;
+            installation.restart_all().await?;
+            return finish(
+                &installation,
+                &journal,
+                &Expected::exactly(&journal.acknowledged()),
+            )
+            .await;
         }
         Scenario::Load | Scenario::Registrations => {}
     }
@@ -300,6 +326,8 @@ mod tests {
             (Scenario::PointInTime, Postgres, Garage, Some("--objects garage")),
             (Scenario::DiskImage, Sqlite, Folder, None),
             (Scenario::DiskImage, Postgres, Folder, Some("--database sqlite")),
+            (Scenario::Upgrade, Postgres, Garage, None),
+            (Scenario::Upgrade, Sqlite, Folder, Some("--database postgres or")),
             (Scenario::DiskImage, Sqlite, Garage, Some("--objects garage")),
         ] {
             let setup = Setup {

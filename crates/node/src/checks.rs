@@ -8,7 +8,7 @@ use sanctions::freshness::unchanged_alert;
 use sanctions::{ListStatus, StoreError};
 use serde::{Deserialize, Serialize};
 use store::list_updates::ListUpdate;
-use store::{Db, Objects};
+use store::{Db, Objects, Schema};
 
 use crate::config::{DataConfig, ServeConfig};
 
@@ -153,16 +153,18 @@ pub async fn database(db: &Db) -> Check {
     const NAME: &str = "database";
     let kind = database_kind(db);
     let works = async {
-        db.check_schema().await?;
-        db.check_writes().await
+        let schema = db.check_schema().await?;
+        db.check_writes().await?;
+        Ok(schema)
     };
-    match works.await {
-        Ok(()) => {}
+    let schema = match works.await {
+        Ok(Schema::Newer) => "the schema of a newer version: replace this program, too",
+        Ok(_) => "schema up to date",
         Err(error @ store::Error::DatabaseFull(_)) => {
             return Check::bad(NAME, format!("{kind}: {error}: {MAKE_ROOM}"));
         }
         Err(error) => return Check::bad(NAME, error.to_string()),
-    }
+    };
     let folder = db.path().and_then(Path::parent);
     match folder.and_then(|folder| free_bytes(folder).ok()) {
         Some(free @ ..FULL_BELOW) => Check::bad(
@@ -172,7 +174,7 @@ pub async fn database(db: &Db) -> Check {
                 size(free)
             ),
         ),
-        _ => Check::ok(NAME, format!("{kind}, schema up to date")),
+        _ => Check::ok(NAME, format!("{kind}, {schema}")),
     }
 }
 

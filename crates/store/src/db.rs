@@ -360,7 +360,7 @@ impl Db {
         if self.applied_migrations().await?.is_empty() {
             return self.migrate().await;
         }
-        self.check_schema().await
+        self.check_schema().await.map(|_| ())
     }
 
     /// Runs a trivial query, which needs a working database: for readiness checks.

@@ -12,18 +12,20 @@ pub enum Schema {
     Older,
     /// The schema of this version.
     Current,
-    /// The schema of a later version, or a changed one.
+    /// The schema of a later version that programs of this version may serve.
+    Newer,
+    /// The schema of a later version that they may not serve, or a changed one.
     Unknown,
 }
 
 impl Db {
-    /// Checks that the schema is this version's. Call it before serving.
+    /// Checks that programs of this version may serve the schema. Call it before serving. Returns the state.
     ///
     /// # Errors
-    /// [`Error::Schema`] if it is not; [`Error::Unavailable`].
-    pub async fn check_schema(&self) -> Result<(), Error> {
+    /// [`Error::Schema`] if they may not; [`Error::Unavailable`].
+    pub async fn check_schema(&self) -> Result<Schema, Error> {
         match self.schema().await? {
-            Schema::Current => Ok(()),
+            schema @ (Schema::Current | Schema::Newer) => Ok(schema),
             Schema::Missing | Schema::Older | Schema::Unknown => Err(Error::Schema),
         }
     }
@@ -35,12 +37,22 @@ impl Db {
     pub async fn schema(&self) -> Result<Schema, Error> {
         let applied = self.applied_migrations().await?;
         let known: Vec<i64> = self.known_migrations();
+        let newest = known.last().copied().unwrap_or_default();
         Ok(match () {
             () if applied.is_empty() => Schema::Missing,
             () if applied == known => Schema::Current,
             () if applied.iter().all(|version| known.contains(version)) => Schema::Older,
+            () if applied.starts_with(&known) && self.oldest_program().await? <= newest => Schema::Newer,
             () => Schema::Unknown,
         })
+    }
+
+    /// The newest migration that a program must know to serve this database.
+    async fn oldest_program(&self) -> Result<i64, Error> {
+        let mut conn = self.read().await?;
+        const SQL: &str = "select oldest from schema_compatibility where id = 1";
+        let found = fetch!(optional, &mut conn, installation, (i64,), SQL)?;
+        Ok(found.map_or(i64::MAX, |(oldest,)| oldest))
     }
 
     fn known_migrations(&self) -> Vec<i64> {

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::db::Db;
 use crate::snapshots::{self, quoted};
-use crate::{Error, sqlite};
+use crate::{Error, Schema, sqlite};
 
 /// Tables that belong to a database and not to its content.
 const OWN: [&str; 3] = ["_sqlx_migrations", "migration_lock", snapshots::MARKER];
@@ -64,8 +64,12 @@ impl Table {
 /// # Errors
 /// [`Error::Schema`] if a schema is not this version's; [`Error::Config`] if a table differs afterwards.
 pub async fn copy_to_postgres(from: &Db, to: &Db) -> Result<BTreeMap<String, CopiedTable>, Error> {
-    from.check_schema().await?;
-    to.check_schema().await?;
+    // Every column is copied by name, so both need this version's.
+    for db in [from, to] {
+        if db.schema().await? != Schema::Current {
+            return Err(Error::Schema);
+        }
+    }
     let main = from.sqlite_file()?;
     let traffic = sqlite::traffic_file(main);
     let mut files = Vec::new();

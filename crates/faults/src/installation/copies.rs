@@ -47,7 +47,7 @@ impl Copy {
     pub(crate) fn open(self, original: &Installation, database_url: String) -> anyhow::Result<Installation> {
         let (data, objects) = (self.data(), self.objects());
         Ok(Installation {
-            program: original.program.clone(),
+            program: std::sync::Mutex::new(original.program()),
             nodes: vec![Node {
                 port: free_port()?,
                 data,

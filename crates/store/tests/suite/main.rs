@@ -108,7 +108,7 @@ on_every_database! {
         names_are_read_of_approved_people_alone;
     wallet_rescreening: a_run_over_wallets_belongs_to_one_worker_and_is_continued,
         what_a_run_over_wallets_may_have_missed_is_compared_again, a_wallet_alerts_score_is_computed_by_one_worker;
-    schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
+    schema: migrating_twice_changes_nothing, a_neighbouring_version_s_schema_is_served, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
         what_cannot_be_serialised_runs_again;
     processes: two_processes_make_one_person, a_killed_process_leaves_nobody_half_registered;
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use store::{Error, Scope, merchants};
+use store::{Error, Schema, Scope, merchants};
 use uuid::Uuid;
 
 use crate::bench::{Bench, connect};
@@ -80,6 +80,77 @@ pub(crate) async fn migrating_twice_changes_nothing(bench: Bench) {
         matches!(bench.db.migrate().await, Err(Error::Migration(_))),
         "another version's schema is left alone"
     );
+}
+
+/// The first migration that states what it breaks.
+const FIRST_STATED: u32 = 63;
+
+#[test]
+fn a_migration_states_what_earlier_versions_cannot_live_with() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/postgres");
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let sql = fs::read_to_string(&path).unwrap();
+        let stated = sql.contains("update schema_compatibility");
+        if name[..4].parse::<u32>().unwrap() >= FIRST_STATED {
+            assert!(
+                stated || !breaks_earlier_programs(&sql),
+                "{name} must update schema_compatibility"
+            );
+        }
+    }
+    for (sql, breaks) in [
+        ("-- drop table a\nalter table a add column b bigint;", false),
+        ("alter table a add column b bigint not null default 0;", false),
+        ("drop index a_by_b;\ncreate index a_by_b on a (b);", false),
+        ("alter table a add column b bigint not null;", true),
+        ("alter table a drop column b;", true),
+        ("drop table a;", true),
+        ("alter table a rename to b;", true),
+        ("alter table a alter column b set not null;", true),
+        ("alter table a add constraint c unique (b);", true),
+    ] {
+        assert_eq!(breaks_earlier_programs(sql), breaks, "{sql}");
+    }
+}
+
+/// Whether a program that does not know a migration could fail after it.
+fn breaks_earlier_programs(sql: &str) -> bool {
+    let lines = sql.lines().filter(|line| !line.trim_start().starts_with("--"));
+    let text = lines.collect::<Vec<_>>().join(" ");
+    text.split(';').any(|statement| {
+        let has = |word: &str| statement.contains(word);
+        let needs_value = has("add column") && has("not null") && !has("default");
+        needs_value
+            || [
+                "drop table",
+                "drop column",
+                "rename",
+                "alter column",
+                "add constraint",
+                "create unique index",
+            ]
+            .into_iter()
+            .any(has)
+    })
+}
+
+pub(crate) async fn a_neighbouring_version_s_schema_is_served(bench: Bench) {
+    let later = "insert into _sqlx_migrations (version, description, installed_on, success, checksum, execution_time)
+        select version + 1000, description, installed_on, success, checksum, execution_time from _sqlx_migrations
+        order by version desc limit 1";
+    bench.sql(later).await;
+    assert_eq!(bench.db.check_schema().await.unwrap(), Schema::Newer);
+    bench.db.migrate_if_empty().await.unwrap();
+    assert!(
+        matches!(bench.db.migrate().await, Err(Error::Migration(_))),
+        "an earlier version migrates nothing"
+    );
+    bench.sql("update schema_compatibility set oldest = 1062").await;
+    assert!(matches!(bench.db.check_schema().await, Err(Error::Schema)));
+    bench.sql("delete from schema_compatibility").await;
+    assert!(matches!(bench.db.check_schema().await, Err(Error::Schema)));
 }
 
 pub(crate) async fn several_nodes_may_migrate_at_once(bench: Bench) {
