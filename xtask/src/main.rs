@@ -4,6 +4,7 @@
 
 mod country_names;
 mod models;
+mod openapi30;
 mod specimens;
 
 use std::path::PathBuf;
@@ -56,6 +57,16 @@ enum Task {
         #[arg(long)]
         edited: bool,
     },
+    /// Derive an OpenAPI 3.0.3 document without webhooks from the API's 3.1 document.
+    #[command(name = "openapi-3.0")]
+    Openapi30 {
+        /// The 3.1 document, as a server returns it at `/openapi.json`; by default the committed one.
+        #[arg(long)]
+        document: Option<PathBuf>,
+        /// Where to write it.
+        #[arg(long)]
+        out: PathBuf,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
@@ -68,6 +79,7 @@ fn main() -> anyhow::Result<()> {
             faces: Some(faces),
         } => specimens::gallery::run(&faces, &out, &models),
         Task::Specimens { out, models, .. } => specimens::run(&out, &models),
+        Task::Openapi30 { document, out } => openapi30::run(document, &out),
         Task::Documents {
             out,
             count,

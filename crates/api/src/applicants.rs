@@ -8,15 +8,22 @@ use http_server::openapi::ApplicantErrors;
 use http_server::path::PathText;
 use http_server::query;
 use serde::{Deserialize, Serialize};
-use service::Shared;
 use service::applicants::{self, AttemptRecord, Record, RegistrationRecord, Resolved};
 use service::problem::Problem;
 use service::time::plain;
+use service::{Shared, reports};
+use store::registrations::{Registration, RegistrationFilter};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// Longest externalUserId.
 const MAX_EXTERNAL_USER_ID: usize = 500;
+/// Longest name to search for.
+const MAX_NAME: usize = 200;
+/// The number of applicants on a page, unless the caller sends another.
+const LIMIT: u16 = 50;
+/// The highest number.
+const MOST: u16 = 100;
 
 /// The facemaps that were submitted under a label.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -163,6 +170,90 @@ impl TryFrom<RegistrationRecord> for RegistrationBody {
             verifications: attempts.into_iter().map(AttemptBody::from).collect(),
         })
     }
+}
+
+/// An applicant in a list: one person in one group.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(title = "ListedApplicant")]
+pub struct ListedApplicantBody {
+    /// The person's facemap.
+    pub facemap_id: Uuid,
+    /// Your label.
+    pub external_user_id: String,
+    /// The group; null without one.
+    pub grouping_id: Option<Uuid>,
+    /// `approved`, `declined`, `failed`, `pending`, or null.
+    #[schema(pattern = "^(approved|declined|failed|pending)$")]
+    pub status: Option<String>,
+    /// When it was registered (`YYYY-MM-DD HH:MM:SS`, UTC).
+    #[schema(example = "2026-11-21 02:38:42")]
+    pub created_at: String,
+    /// When its latest attempt was made (same format).
+    pub last_active: String,
+}
+
+/// A page of applicants, newest first.
+#[derive(Serialize, ToSchema)]
+#[schema(title = "ListedApplicants")]
+pub struct ListedApplicantsBody {
+    /// The applicants.
+    pub applicants: Vec<ListedApplicantBody>,
+    /// The value of `before` for the next page; null on the last page.
+    pub next: Option<String>,
+}
+
+/// List and search your applicants, newest first.
+///
+/// A person who is registered in several Groups is listed once for each.
+#[utoipa::path(get, path = "/v2/reports/applicants", operation_id = "listApplicants", tag = "Applicants",
+    security(("basic" = [])),
+    params(("status" = Option<String>, Query, description = "Only applicants with this status", pattern = "^(approved|declined|failed|pending)$"),
+        ("groupId" = Option<Uuid>, Query, description = "Only applicants in this Group"),
+        ("name" = Option<String>, Query, description = "Only people whose submitted or printed names contain all of these whole words, in any order; accents and case do not count", min_length = 1, max_length = 200, example = "ada byron"),
+        ("from" = Option<String>, Query, description = "Only applicants registered at this time or later: a time with its offset, or a date, which is its beginning in UTC", format = DateTime, example = "2026-11-01T00:00:00Z"),
+        ("until" = Option<String>, Query, description = "Only applicants registered before this time", format = DateTime, example = "2026-12-01T00:00:00Z"),
+        ("limit" = Option<u16>, Query, description = "The number of applicants on a page; 50 if absent", minimum = 1, maximum = 100),
+        ("before" = Option<String>, Query, description = "`next` of the previous page", pattern = "^[0-9]{1,13}\\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")),
+    responses((status = 200, description = "A page of applicants", body = ListedApplicantsBody), ApplicantErrors))]
+pub async fn list(
+    State(app): State<Shared>,
+    Authenticated(caller): Authenticated,
+    RawQuery(raw): RawQuery,
+) -> Result<Json<ListedApplicantsBody>, Rejection> {
+    let query = query::parse(raw.as_deref().unwrap_or_default())?;
+    let mut errors = query.unknown(&["status", "groupId", "name", "from", "until", "limit", "before"]);
+    let (limit, after) = query.page_by_time(LIMIT, MOST, &mut errors);
+    let filter = RegistrationFilter {
+        status: query.read("status", "approved, declined, failed or pending", &mut errors),
+        grouping_id: query.read("groupId", "a UUID", &mut errors),
+        name_words: Vec::new(),
+        from: query.time("from", &mut errors),
+        until: query.time("until", &mut errors),
+        after,
+    };
+    let name = query.get("name");
+    if name.is_some_and(|name| name.chars().count() > MAX_NAME) {
+        errors.push(format!("name - must have at most {MAX_NAME} characters"));
+    }
+    if !errors.is_empty() {
+        return Err(Problem::validation(errors).into());
+    }
+    let page = reports::applicants(&app, caller.scope, name, filter, limit).await?;
+    let last = page.entries.last().filter(|_| page.has_more);
+    let next = last.map(|last| query::cursor(last.created_at, last.id));
+    let body = |registration: Registration| ListedApplicantBody {
+        facemap_id: registration.facemap_id,
+        external_user_id: registration.external_user_id,
+        grouping_id: registration.grouping_id,
+        status: registration.status.map(|status| status.as_str().into()),
+        created_at: plain(registration.created_at),
+        last_active: plain(registration.last_active),
+    };
+    Ok(Json(ListedApplicantsBody {
+        applicants: page.entries.into_iter().map(body).collect(),
+        next,
+    }))
 }
 
 /// Resolve a label to its facemaps.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use service::problem::Problem;
 use service::{Shared, events, time};
-use store::outbox::{self, EventFilter, EventProgress, EventState};
+use store::outbox::{self, EventFilter, EventState};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -113,20 +113,8 @@ pub async fn list(
         }
         kind
     });
-    let flow_id = query.get("flowId").and_then(|text| {
-        let id = Uuid::parse_str(text).ok();
-        if id.is_none() {
-            errors.push("flowId - must be a UUID".to_owned());
-        }
-        id
-    });
-    let progress = query.get("state").and_then(|word| {
-        let state = word.parse::<EventProgress>().ok();
-        if state.is_none() {
-            errors.push("state - must be waiting, delivered or given_up".to_owned());
-        }
-        state
-    });
+    let flow_id = query.read("flowId", "a UUID", &mut errors);
+    let progress = query.read("state", "waiting, delivered or given_up", &mut errors);
     let (limit, before) = query.page(LIMIT, MOST, &mut errors);
     if !errors.is_empty() {
         return Err(Problem::validation(errors).into());

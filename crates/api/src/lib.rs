@@ -2,6 +2,7 @@
 //! response. They contain no rules and no SQL.
 
 pub mod applicants;
+pub mod attempts;
 pub mod docs;
 pub mod document_requirements;
 pub mod events;
@@ -9,9 +10,14 @@ pub mod flows;
 pub mod groups;
 pub mod health;
 pub mod invitations;
+pub mod links;
+pub mod lists;
 pub mod monitoring;
+pub mod screenings;
 pub mod sessions;
 pub mod verify;
 pub mod verify_schema;
 pub mod wallet_alerts;
+pub mod wallet_screenings;
+pub mod webhook_messages;
 pub mod yente;

@@ -8,7 +8,7 @@ use http_server::error::Rejection;
 use http_server::gate::Authenticated;
 use http_server::idempotency::{Reply, key_of};
 use http_server::json::JsonObject;
-use http_server::openapi::{FailureBody, MessageBody};
+use http_server::openapi::{FailureBody, MessageBody, NoScoreBody};
 use http_server::path::PathText;
 use http_server::query;
 use serde::Serialize;
@@ -127,9 +127,9 @@ pub enum MonitoringErrors {
     /// The merchant may not do this
     #[response(status = 403)]
     Forbidden(FailureBody),
-    /// Address or transaction not found or not yet processed
+    /// Address or transaction not found or not yet processed; `reason` states which. Or no stored screening has the `queryId`
     #[response(status = 404)]
-    NotFound(FailureBody),
+    NotFound(NoScoreBody),
     /// Another request with this Idempotency-Key is in progress or took over, or its response was erased
     #[response(status = 409)]
     Conflict(FailureBody),
@@ -144,13 +144,13 @@ pub enum MonitoringErrors {
     Internal(FailureBody),
     /// The risk provider sent an invalid response
     #[response(status = 502)]
-    BadGateway(FailureBody),
+    BadGateway(NoScoreBody),
     /// The risk provider, the lists or the labels cannot be reached
     #[response(status = 503)]
-    Unavailable(FailureBody),
+    Unavailable(NoScoreBody),
     /// The risk provider timed out
     #[response(status = 504)]
-    GatewayTimeout(FailureBody),
+    GatewayTimeout(NoScoreBody),
 }
 
 /// Screen an address or a transaction.

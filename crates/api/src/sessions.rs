@@ -66,6 +66,9 @@ pub struct ExpectedPersonBody {
     dob: Option<String>,
 }
 
+/// The response header with the id of a new link, since the contract's body has no member for it.
+const LINK_ID: &str = "x-link-id";
+
 /// A link.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct LinkBody {
@@ -154,16 +157,17 @@ impl From<PollResult> for SessionBody {
 #[utoipa::path(post, path = "/v2/sdk/session/web-sdk-link", operation_id = "createSessionLink", tag = "Sessions", security(("basic" = [])),
     request_body = NewLinkBody,
     responses(
-        (status = 200, description = "The link", body = LinkBody),
+        (status = 200, description = "The link", body = LinkBody,
+            headers(("X-Link-Id" = Uuid, description = "The id of the link, by which you can revoke it"))),
         (status = 404, description = "No such Flow or Group in the account", body = ErrorAndMessageBody),
         LinkAndPollErrors, SessionBodyErrors))]
 pub async fn link(
     State(app): State<Shared>,
     Authenticated(caller): Authenticated,
     body: JsonObject,
-) -> Result<Json<LinkBody>, Rejection> {
-    let url = sessions::link(&app, &caller, &body.object).await?;
-    Ok(Json(LinkBody { url }))
+) -> Result<([(&'static str, String); 1], Json<LinkBody>), Rejection> {
+    let (link_id, url) = sessions::link(&app, &caller, &body.object).await?;
+    Ok(([(LINK_ID, link_id.to_string())], Json(LinkBody { url })))
 }
 
 /// The state of a session.

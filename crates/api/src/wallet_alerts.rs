@@ -10,7 +10,7 @@ use serde::Serialize;
 use service::problem::Problem;
 use service::wallet_alerts::WalletFinding;
 use service::{Shared, time, wallet_alerts};
-use store::wallet_alerts::{WalletAlert, WalletAlertState};
+use store::wallet_alerts::WalletAlert;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -112,15 +112,7 @@ pub async fn list(
 ) -> Result<Json<WalletAlertsBody>, Rejection> {
     let query = query::parse(raw.as_deref().unwrap_or_default())?;
     let mut errors = query.unknown(&["state", "limit", "before"]);
-    let state = query
-        .get("state")
-        .and_then(|word| match word.parse::<WalletAlertState>() {
-            Ok(state) => Some(state),
-            Err(_) => {
-                errors.push("state - must be open, reviewed or delisted".to_owned());
-                None
-            }
-        });
+    let state = query.read("state", "open, reviewed or delisted", &mut errors);
     let (limit, before) = query.page(LIMIT, MOST, &mut errors);
     if !errors.is_empty() {
         return Err(Problem::validation(errors).into());

@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
+use api::webhook_messages::WebhookMessages;
 use api::{
-    applicants, docs, document_requirements, events, flows, groups, health, invitations, monitoring,
-    sessions, verify, wallet_alerts, yente,
+    applicants, attempts, docs, document_requirements, events, flows, groups, health, invitations, links,
+    lists, monitoring, screenings, sessions, verify, wallet_alerts, wallet_screenings, yente,
 };
 use axum::extract::DefaultBodyLimit;
 use axum::http::header::CONTENT_TYPE;
@@ -19,6 +20,7 @@ use hosted_page::{challenge, endpoints as hosted, exchange, invitation, reading}
 use http_server::error::{self, Rejection};
 use http_server::openapi::{DescribedPaths, Frame};
 use http_server::{api_log, gate, no_store, request_id, security_headers, unread_body};
+use serde_json::Value;
 use service::Shared;
 use service::problem::{Kind, Problem};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -36,12 +38,20 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(flows::get, flows::update, flows::delete))
         .routes(routes!(verify::verify))
         .routes(routes!(document_requirements::get))
+        .routes(routes!(applicants::list))
         .routes(routes!(applicants::by_external_user_id_query))
         .routes(routes!(applicants::by_external_user_id))
         .routes(routes!(applicants::by_facemap_id))
+        .routes(routes!(attempts::list))
+        .routes(routes!(attempts::get))
+        .routes(routes!(screenings::list))
+        .routes(routes!(screenings::alerts))
+        .routes(routes!(lists::list))
         .routes(routes!(events::list))
         .routes(routes!(sessions::link))
         .routes(routes!(sessions::poll))
+        .routes(routes!(links::list))
+        .routes(routes!(links::revoke))
         .routes(routes!(invitations::list, invitations::create))
         .routes(routes!(invitations::get))
         .routes(routes!(invitations::revoke))
@@ -67,6 +77,8 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(monitoring::screen))
         .routes(routes!(monitoring::picture))
         .routes(routes!(wallet_alerts::list))
+        .routes(routes!(wallet_screenings::list))
+        .routes(routes!(wallet_screenings::get))
         .merge(
             OpenApiRouter::new()
                 .routes(routes!(yente::matching::match_entities))
@@ -110,8 +122,8 @@ fn by_token() -> OpenApiRouter<Shared> {
         .routes(routes!(hosted::claim))
 }
 
-/// The OpenAPI document of all routes.
-pub fn openapi() -> utoipa::openapi::OpenApi {
+/// The described routes.
+fn described() -> utoipa::openapi::OpenApi {
     let (_, document) = OpenApiRouter::with_openapi(Frame::openapi())
         .merge(gated())
         .merge(by_token())
@@ -120,17 +132,36 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     document
 }
 
+/// The OpenAPI document of all routes and webhook messages.
+///
+/// # Errors
+/// Never with the routes of this program; a test writes the document.
+pub fn openapi() -> serde_json::Result<Value> {
+    let mut messages = WebhookMessages::openapi();
+    let webhooks = std::mem::take(&mut messages.paths.paths);
+    let mut document = described();
+    document.merge(messages);
+    let mut document = serde_json::to_value(document)?;
+    // utoipa has no webhooks. Their names are paths there.
+    let webhooks = webhooks.into_iter().map(|(path, item)| {
+        let name = path.trim_start_matches('/').to_owned();
+        Ok((name, serde_json::to_value(item)?))
+    });
+    document["webhooks"] = Value::Object(webhooks.collect::<serde_json::Result<_>>()?);
+    Ok(document)
+}
+
 /// `GET /openapi.json`: the document, serialised once.
 async fn document() -> Result<impl IntoResponse, Rejection> {
     static DOCUMENT: LazyLock<Result<Bytes, serde_json::Error>> =
-        LazyLock::new(|| serde_json::to_vec(&openapi()).map(Bytes::from));
+        LazyLock::new(|| serde_json::to_vec(&openapi()?).map(Bytes::from));
     let document = DOCUMENT.as_ref().map_err(Problem::internal)?;
     Ok(([(CONTENT_TYPE, "application/json")], document.clone()))
 }
 
 /// The documented paths of merchants' endpoints.
 fn described_paths() -> DescribedPaths {
-    let paths = openapi().paths.paths;
+    let paths = described().paths.paths;
     let of_merchants = paths.into_keys().filter(|path| path.starts_with("/v2/"));
     DescribedPaths(of_merchants.collect())
 }

@@ -336,6 +336,21 @@ impl ChainSources {
             || vendors.any(|vendor| vendor.serves(currency))
     }
 
+    /// Why a screening on a chain found nothing.
+    pub fn why_nothing(&self, currency: Currency) -> NothingFound {
+        let has_vendor = self
+            .upstreams
+            .vendors()
+            .iter()
+            .any(|vendor| vendor.serves(currency));
+        let has_index = self.indexes.contains_key(&currency);
+        match self.graphs.get(&currency) {
+            None if !has_index && !has_vendor => NothingFound::NoSource,
+            Some(graph) if graph.newest().is_none() && !has_index && !has_vendor => NothingFound::EmptyGraph,
+            _ => NothingFound::Unknown,
+        }
+    }
+
     /// Screens with our own sources and with vendors, in the configured order. A vendor never lowers the
     /// score of our own labels.
     ///
@@ -425,6 +440,28 @@ impl ChainSources {
                 failed: Some(failed),
                 ..alone
             })
+        }
+    }
+}
+
+/// Why a screening found no label and no history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NothingFound {
+    /// The chain has no graph, no index and no vendor.
+    NoSource,
+    /// The chain's only source is a graph that has not received a block yet.
+    EmptyGraph,
+    /// The chain's sources have not seen the address or transaction.
+    Unknown,
+}
+
+impl NothingFound {
+    /// The word in `reason` of the response.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NothingFound::NoSource => "no_source",
+            NothingFound::EmptyGraph => "empty_graph",
+            NothingFound::Unknown => "unknown",
         }
     }
 }

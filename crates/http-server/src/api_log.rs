@@ -82,8 +82,13 @@ enum CallRetention {
 fn retention_of(route: &str) -> CallRetention {
     match (Family::of(route), route) {
         (Family::GroupsAndFlows, _) | (_, "/v2/idv/document-requirements") => CallRetention::Whole,
-        // Its response has labels of many screenings.
-        (_, "/v2/public/transaction-monitoring/alerts") => CallRetention::Masked,
+        // Their responses have labels of earlier screenings.
+        (
+            _,
+            "/v2/public/transaction-monitoring/alerts"
+            | "/v2/public/transaction-monitoring/screenings"
+            | "/v2/public/transaction-monitoring/{queryId}",
+        ) => CallRetention::Masked,
         (Family::Monitoring, _) => CallRetention::MaskedIfLabelled,
         (Family::Yente, _) => CallRetention::Path,
         (_, "/v2/reports/applicants/byExternalUserId/{externalUserId}") => CallRetention::MaskedWithoutPath,
@@ -316,6 +321,16 @@ mod tests {
                 CallRetention::MaskedIfLabelled,
             ),
             ("/v2/public/transaction-monitoring/alerts", CallRetention::Masked),
+            (
+                "/v2/public/transaction-monitoring/screenings",
+                CallRetention::Masked,
+            ),
+            (
+                "/v2/public/transaction-monitoring/{queryId}",
+                CallRetention::Masked,
+            ),
+            ("/v2/reports/attempts", CallRetention::Masked),
+            ("/v2/sdk/session/links", CallRetention::Masked),
             ("/v2/idv/document-requirements", CallRetention::Whole),
             ("/v2/idv/verify", CallRetention::Masked),
             ("/v2/yente/match/{dataset}", CallRetention::Path),

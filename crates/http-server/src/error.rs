@@ -60,6 +60,14 @@ fn body(problem: &Problem, family: Family, status: StatusCode) -> Value {
             body.insert("message".into(), message);
         }
     }
+    if family == Family::Monitoring {
+        if let Some(reason) = problem.name() {
+            body.insert("reason".into(), json!(reason));
+        }
+        if let Some(id) = problem.query_id() {
+            body.insert("queryId".into(), json!(id));
+        }
+    }
     if let Some(country) = problem.blocked_country() {
         body.insert("detectedCountry".into(), json!(country));
     }
@@ -137,6 +145,9 @@ mod tests {
         let invalid = Problem::validation(vec!["a - b".into()]);
         let used = Problem::new(Kind::Gone, "m").named("token_used");
         let blocked = Problem::geo_blocked(Some("DE"));
+        let no_score = Problem::not_found("m")
+            .named("no_source")
+            .with_query_id(uuid::Uuid::nil());
         for (problem, family, status, expected) in [
             (&missing, Family::GroupsAndFlows, 401, json!({"error": "m"})),
             (&wrong, Family::GroupsAndFlows, 400, json!({"message": "m"})),
@@ -201,6 +212,15 @@ mod tests {
                 Family::Monitoring,
                 400,
                 json!({"success": false, "message": "Validation failed", "errors": ["a - b"]}),
+            ),
+            (
+                &no_score,
+                Family::Monitoring,
+                404,
+                json!({
+                    "success": false, "message": "m", "reason": "no_source",
+                    "queryId": "00000000-0000-0000-0000-000000000000",
+                }),
             ),
             (&missing, Family::Yente, 401, json!({"detail": "m"})),
             (&wrong, Family::Yente, 401, json!({"detail": "m"})),

@@ -12,6 +12,7 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
         description = "Identity verification and screening: Groups and Flows, hosted links, verification, applicant look-up and transaction monitoring.\n\nAuthenticate with HTTP Basic: the API key as user name and the secret as password. Sandbox keys begin with `bf_test_`, live keys with `bf_live_`. Every answer carries `X-Request-Id`; answers of limited endpoints carry `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
+    servers((url = "/", description = "The server that answers with this document")),
     tags(
         (name = "Groups", description = "Named collections of Flows"),
         (name = "Flows", description = "Verification configurations; created in the portal"),
@@ -25,7 +26,7 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
         (name = "System", description = "Health and figures"),
     ),
     // `IntoResponses` refers to these schemas but does not add them.
-    components(schemas(ErrorBody, MessageBody, ErrorAndMessageBody, FailureBody, DescriptionBody, UnauthenticatedBody, DetailBody, FaultsBody)),
+    components(schemas(ErrorBody, MessageBody, ErrorAndMessageBody, FailureBody, NoScoreBody, DescriptionBody, UnauthenticatedBody, DetailBody, FaultsBody)),
     modifiers(&Security)
 )]
 pub struct Frame;
@@ -88,6 +89,21 @@ pub struct FailureBody {
     /// One text per fault, which names the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<String>>,
+}
+
+/// `{success: false, message}`; of a screening without a score also its id and the reason.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NoScoreBody {
+    /// Always false.
+    pub success: bool,
+    /// What is wrong.
+    pub message: String,
+    /// Of a 404: `no_source`: the server has no source of the chain's history; `empty_graph`: the only source has not
+    /// received a block yet; `unknown`: no source of the chain has seen the address or transaction.
+    pub reason: Option<String>,
+    /// The id under which the screening is stored.
+    pub query_id: Option<uuid::Uuid>,
 }
 
 /// `{code, description}` and, on validation, `errors`.

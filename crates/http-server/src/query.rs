@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use service::problem::Problem;
+use service::time;
 use uuid::Uuid;
 
 /// Parameters by name.
@@ -26,24 +30,74 @@ impl Query {
         unknown.map(error).collect()
     }
 
-    /// `limit`, which is `usual` if absent, and `before`, the `next` of the previous page. Adds an error for each that is
-    /// not valid.
-    pub fn page(&self, usual: u16, most: u16, errors: &mut Vec<String>) -> (u16, Option<Uuid>) {
-        let limit = match self.get("limit").map(str::parse::<u16>) {
+    /// A parameter's value as a `T`. Adds an error with `rule` if it is none.
+    pub fn read<T: FromStr>(&self, name: &str, rule: impl Display, errors: &mut Vec<String>) -> Option<T> {
+        let value = self.get(name)?.parse().ok();
+        if value.is_none() {
+            errors.push(format!("{name} - must be {rule}"));
+        }
+        value
+    }
+
+    /// A time in milliseconds, sent as a date (its beginning in UTC) or as date, time and offset.
+    pub fn time(&self, name: &str, errors: &mut Vec<String>) -> Option<i64> {
+        let text = self.get(name)?;
+        let ms = time::read(text);
+        if ms.is_none() {
+            errors.push(format!(
+                "{name} - must be a date, such as 2026-11-21, or a time, such as 2026-11-21T02:38:42Z; encode + as %2B"
+            ));
+        }
+        ms
+    }
+
+    /// As [`Query::page`], for lists in the order of a time that is not part of the id. `before` is a [`cursor`].
+    pub fn page_by_time<T: FromStr>(
+        &self,
+        usual: u16,
+        most: u16,
+        errors: &mut Vec<String>,
+    ) -> (u16, Option<(i64, T)>) {
+        let before = self.get("before").map(|text| {
+            let (at, id) = text.split_once('.')?;
+            let at = at.parse::<u64>().ok().and_then(|at| i64::try_from(at).ok());
+            Some((at?, id.parse().ok()?))
+        });
+        if before.as_ref().is_some_and(Option::is_none) {
+            errors.push(NOT_A_CURSOR.to_owned());
+        }
+        (self.limit(usual, most, errors), before.flatten())
+    }
+
+    fn limit(&self, usual: u16, most: u16, errors: &mut Vec<String>) -> u16 {
+        match self.get("limit").map(str::parse::<u16>) {
             None => usual,
             Some(Ok(limit)) if (1..=most).contains(&limit) => limit,
             Some(_) => {
                 errors.push(format!("limit - must be a whole number from 1 to {most}"));
                 usual
             }
-        };
+        }
+    }
+
+    /// `limit`, which is `usual` if absent, and `before`, the `next` of the previous page. Adds an error for each that is
+    /// not valid.
+    pub fn page(&self, usual: u16, most: u16, errors: &mut Vec<String>) -> (u16, Option<Uuid>) {
+        let limit = self.limit(usual, most, errors);
         let before = self.get("before").map(Uuid::parse_str).transpose();
         let before = before.unwrap_or_else(|_| {
-            errors.push("before - must be the `next` of a page".to_owned());
+            errors.push(NOT_A_CURSOR.to_owned());
             None
         });
         (limit, before)
     }
+}
+
+const NOT_A_CURSOR: &str = "before - must be the `next` of a page";
+
+/// `next` of a page whose last entry has this time (ms) and id, for [`Query::page_by_time`].
+pub fn cursor(at: i64, id: impl Display) -> String {
+    format!("{at}.{id}")
 }
 
 /// The parameters of `a=1&b=2&b=3` in their order, for endpoints that take a parameter several times.
@@ -103,6 +157,40 @@ mod tests {
         assert_eq!(query.get("empty"), Some(""));
         for raw in ["a=%", "a=%4", "a=%zz", "a=%ff", "a=1&a=2"] {
             assert!(parse(raw).is_err(), "{raw}");
+        }
+    }
+
+    #[test]
+    fn values_times_and_cursors_are_read_or_refused() {
+        let mut errors = Vec::new();
+        let query =
+            parse("id=x&from=2026-11-21&until=2026-11-21T02:38:42%2B01:00&limit=7&before=5.8").unwrap();
+        assert_eq!(query.read::<u8>("id", "a number", &mut errors), None);
+        assert_eq!(query.read::<u8>("limit", "a number", &mut errors), Some(7));
+        assert_eq!(query.time("from", &mut errors), Some(1_795_219_200_000));
+        assert_eq!(query.time("until", &mut errors), Some(1_795_225_122_000));
+        assert_eq!(query.page_by_time::<u8>(50, 100, &mut errors), (7, Some((5, 8))));
+        assert_eq!(errors, ["id - must be a number"]);
+        assert_eq!(cursor(5, 8), "5.8");
+        for before in [
+            "",
+            "5",
+            "5.",
+            ".8",
+            "x.8",
+            "5.x",
+            "5.8.1",
+            "99999999999999999999.1",
+        ] {
+            let mut errors = Vec::new();
+            let query = parse(&format!("before={before}&from=today&limit=0")).unwrap();
+            assert_eq!(
+                query.page_by_time::<u8>(50, 100, &mut errors),
+                (50, None),
+                "{before}"
+            );
+            assert_eq!(query.time("from", &mut errors), None);
+            assert_eq!(errors.len(), 3, "{errors:?}");
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use engine_process::EngineError;
 use http::StatusCode;
+use uuid::Uuid;
 use verification::refusal::{Refusal, RefusalKind};
 
 /// A family of endpoints. All endpoints of a family return errors in the same shape.
@@ -20,7 +21,7 @@ pub enum Family {
     Exchange,
     /// Verification and document requirements.
     Verify,
-    /// Applicant look-up.
+    /// Reports: applicants, attempts, screenings, lists, events.
     Applicants,
     /// Transaction monitoring.
     Monitoring,
@@ -40,10 +41,10 @@ impl Family {
             ("/v2/sdk/session/web-sdk-link", Family::LinkAndPoll),
             ("/v2/sdk/session/verification-result", Family::LinkAndPoll),
             ("/v2/sdk/session/invitations", Family::LinkAndPoll),
+            ("/v2/sdk/session/links", Family::LinkAndPoll),
             ("/v2/sdk/session", Family::Exchange),
             ("/v2/idv", Family::Verify),
-            ("/v2/reports/applicants", Family::Applicants),
-            ("/v2/reports/events", Family::Applicants),
+            ("/v2/reports", Family::Applicants),
             ("/v2/yente", Family::Yente),
             ("", Family::System),
         ];
@@ -161,6 +162,8 @@ pub struct Problem {
     slug: Option<&'static str>,
     detected_country: Option<&'static str>,
     can_renew: Option<bool>,
+    // A box keeps results small.
+    query_id: Option<Box<Uuid>>,
     retry_after: Option<Duration>,
     cause: Option<Box<str>>,
 }
@@ -175,6 +178,7 @@ impl Problem {
             slug: None,
             detected_country: None,
             can_renew: None,
+            query_id: None,
             retry_after: None,
             cause: None,
         }
@@ -237,7 +241,7 @@ impl Problem {
         self
     }
 
-    /// Replaces the word in `error`, for families that have one.
+    /// Replaces the word in `error`, for families that have one; in transaction monitoring, `reason`.
     #[must_use]
     pub fn named(mut self, slug: &'static str) -> Self {
         self.slug = Some(slug);
@@ -258,6 +262,13 @@ impl Problem {
         self
     }
 
+    /// For a screening without a score, the id under which it is stored.
+    #[must_use]
+    pub fn with_query_id(mut self, id: Uuid) -> Self {
+        self.query_id = Some(Box::new(id));
+        self
+    }
+
     /// With a cause for the log.
     #[must_use]
     pub fn because(mut self, cause: impl std::fmt::Display) -> Self {
@@ -273,6 +284,16 @@ impl Problem {
     /// For an expired invitation, whether its Flow sends new links.
     pub fn can_renew(&self) -> Option<bool> {
         self.can_renew
+    }
+
+    /// For a screening without a score, the id under which it is stored.
+    pub fn query_id(&self) -> Option<Uuid> {
+        self.query_id.as_deref().copied()
+    }
+
+    /// The word that [`Problem::named`] set.
+    pub fn name(&self) -> Option<&'static str> {
+        self.slug
     }
 
     /// Its status in a family. yente answers a fault of a named field with 422, and other faults with 400.
@@ -405,6 +426,8 @@ mod tests {
             ("/v2/idv/verify", Family::Verify),
             ("/v2/reports/applicants/byExternalUserId", Family::Applicants),
             ("/v2/reports/events", Family::Applicants),
+            ("/v2/reports/attempts/7", Family::Applicants),
+            ("/v2/sdk/session/links/x/revoke", Family::LinkAndPoll),
             ("/v2/yente/match/default", Family::Yente),
             ("/healthz", Family::System),
         ] {

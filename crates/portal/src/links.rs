@@ -307,7 +307,9 @@ async fn make(
         let made = applicant_invitations::create(&app, &caller, &body).await;
         made.map(|(invitation, url)| (url, Some(invitation.expires_at)))
     } else {
-        sessions::link(&app, &caller, &body).await.map(|url| (url, None))
+        sessions::link(&app, &caller, &body)
+            .await
+            .map(|(_, url)| (url, None))
     };
     match made {
         Ok((url, works_until)) => {

@@ -94,7 +94,7 @@ pub async fn record(app: &App, scope: Scope, facemap_id: &str) -> Result<Record,
 }
 
 /// A stored attempt that cannot be read is a server error. It proves nothing about the person.
-fn opened(attempt: Attempt) -> Result<(AttemptRecord, ApplicantInfo), Problem> {
+pub(crate) fn opened(attempt: Attempt) -> Result<(AttemptRecord, ApplicantInfo), Problem> {
     let Detail {
         info,
         reasons,

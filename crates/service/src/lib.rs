@@ -68,6 +68,7 @@ pub mod privacy;
 pub mod rates;
 pub mod refused_origins;
 pub mod reindex;
+pub mod reports;
 pub mod rescreening;
 pub mod retention;
 pub mod reuse;

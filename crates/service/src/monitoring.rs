@@ -33,7 +33,7 @@ use super::{App, Shared, wallet_comparison};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
 use crate::problem::{Kind, Problem};
-use chain_sources::sources::ChainAnswer;
+use chain_sources::sources::{ChainAnswer, NothingFound};
 
 /// Reads a request's body.
 pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
@@ -127,7 +127,10 @@ async fn screen_and_record(
                 monitoring::insert(tx, caller.scope, &new).await?;
                 wallet_comparison::notice_screening(tx, caller.scope, wallets.as_deref()).await
             })?;
-            Err(none)
+            Err(NoScore {
+                problem: none.problem.with_query_id(id),
+                ..none
+            })
         }
     }
 }
@@ -171,7 +174,7 @@ impl From<SourceError> for NoScore {
     fn from(error: SourceError) -> Self {
         let status = status(&error);
         let problem = match status {
-            404 => not_found(),
+            404 => not_found(NothingFound::Unknown),
             504 => Problem::new(
                 Kind::GatewayTimeout,
                 "The risk provider timed out; please try again shortly",
@@ -212,8 +215,20 @@ pub fn status(error: &SourceError) -> u16 {
     }
 }
 
-fn not_found() -> Problem {
-    Problem::not_found("Address or transaction not found or not yet processed")
+/// 404 of a screening; its message states why nothing was found.
+fn not_found(why: NothingFound) -> Problem {
+    let text = match why {
+        NothingFound::NoSource => {
+            "Address or transaction not found: no label names it, and this server has no source of the chain's history. Its operator can add one"
+        }
+        NothingFound::EmptyGraph => {
+            "Address or transaction not found or not yet processed: no label names it, and the graph of this chain has not received a block yet"
+        }
+        NothingFound::Unknown => {
+            "Address or transaction not found or not yet processed: no label names it, and no source of the chain has seen it"
+        }
+    };
+    Problem::not_found(text).named(why.as_str())
 }
 
 /// The failure that a demo query of the sandbox requests.
@@ -250,7 +265,7 @@ async fn screen_query(
         problem,
     };
     let profile = newest_profile(app, caller).await?;
-    let chains = Arc::clone(&app.chains);
+    let (chains, currency) = (Arc::clone(&app.chains), query.currency);
     // Tracing reads files or queries other servers, and blocks.
     let permit = app.screenings.permit().await.map_err(busy)?;
     let screened = tokio::task::spawn_blocking(move || {
@@ -276,7 +291,13 @@ async fn screen_query(
     });
     match screened.await {
         Ok(screened) => {
-            let (answered, own_name, evidence) = screened?;
+            let (answered, own_name, evidence) = screened.map_err(|error| match error {
+                SourceError::NotFound => NoScore {
+                    problem: not_found(app.chains.why_nothing(currency)),
+                    ..NoScore::from(SourceError::NotFound)
+                },
+                error => error.into(),
+            })?;
             Ok(ScreeningOutcome {
                 answered,
                 own_name,

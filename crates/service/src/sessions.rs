@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 use store::flows::Flow;
-use store::link_tokens::{self, LinkToken};
+use store::link_tokens::{self, LinkState, LinkToken, ListedLink, NewLink};
 use store::merchants::Merchant;
 use store::sessions::{self, Link, Session, SessionStatus, Stage};
 use store::{Conn, Error, Scope, Tx, admissions, attempts, audit};
@@ -32,19 +32,48 @@ pub const TOKEN_SECONDS: i64 = 600;
 /// The UUID namespace of hosted configurations, see [`sdk_id`].
 const CONFIGURATIONS: Uuid = Uuid::from_u128(0x1f1d_6b0e_8a3c_4c55_9d53_0d0b_6c1e_7a42);
 
-/// Creates a one-time link and returns its URL.
-pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<String, Problem> {
+/// Creates a one-time link; returns its id and its URL.
+pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<(Uuid, String), Problem> {
     let link = read_link(body)?;
-    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+    let new = store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
         rules(tx, caller.scope, &link).await?;
-        let token = link_tokens::create(tx, caller.scope, &link, LINK_MS).await?;
+        let new = link_tokens::create(tx, caller.scope, &link, LINK_MS).await?;
         let flow_id = link.flow_id.to_string();
         let entry = caller.audit_entry("link.created", &flow_id);
         audit::write(tx, caller.scope, &entry).await?;
-        Ok(token)
+        Ok(new)
     })?;
-    let token = token.expose_secret();
-    Ok(format!("{}?iswebsdklink=true&token={token}", app.websdk_url))
+    let token = new.token.expose_secret();
+    let url = format!("{}?iswebsdklink=true&token={token}", app.websdk_url);
+    Ok((new.id, url))
+}
+
+/// Revokes an open link: nobody can open it any more. Revoking it again changes nothing.
+///
+/// # Errors
+/// 404 if there is no such link; 409 if it was used or has expired.
+pub async fn revoke_link(app: &App, caller: &Caller, id: &str) -> Result<ListedLink, Problem> {
+    let id = Uuid::parse_str(id).map_err(|_| missing("Link"))?;
+    store::transaction!(app.db, |tx| -> Result<ListedLink, Problem> {
+        let (found, is_new) = link_tokens::revoke(tx, caller.scope, id).await?;
+        let link = found.ok_or_else(|| missing("Link"))?;
+        let ended = match link.state {
+            LinkState::Revoked => None,
+            LinkState::Used => Some((
+                "link_used",
+                "The link was already opened, so it cannot be revoked",
+            )),
+            LinkState::Expired | LinkState::Open => Some(("link_expired", "The link has already expired")),
+        };
+        if let Some((name, text)) = ended {
+            return Err(Problem::new(Kind::Conflict, text).named(name));
+        }
+        if is_new {
+            let subject = id.to_string();
+            audit::write(tx, caller.scope, &caller.audit_entry("link.revoked", &subject)).await?;
+        }
+        Ok(link)
+    })
 }
 
 /// Reads the body that requests a link.
@@ -122,7 +151,7 @@ pub async fn link_again(app: &App, scope: Scope, log_id: i64, actor: &str) -> Re
             user_id: attempt.external_user_id,
         };
         configuration(tx, scope, &link).await?;
-        let token = link_tokens::create(tx, scope, &link, LINK_MS).await?;
+        let token = link_tokens::create(tx, scope, &link, LINK_MS).await?.token;
         let subject = log_id.to_string();
         let entry = audit::Entry {
             actor,

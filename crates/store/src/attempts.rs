@@ -7,6 +7,7 @@
 
 mod decision;
 mod moving;
+mod page;
 mod sealing;
 
 use reference::status::AttemptStatus;
@@ -14,6 +15,7 @@ use uuid::Uuid;
 
 pub use self::decision::{Decision, decide, decisions};
 pub(crate) use self::moving::{move_some, move_to};
+pub use self::page::{AttemptFilter, page};
 use self::sealing::seal_context;
 pub(crate) use self::sealing::{
     Personal, SealedColumns, key, open_external_id, open_names, rewrap_keys, seal, seal_names, seal_reason,
@@ -162,7 +164,7 @@ struct Row {
 }
 
 macro_rules! select {
-    ($rest:literal) => {
+    ($($rest:literal),+ $(,)?) => {
         concat!(
             "select a.log_id, a.id, a.facemap_id, a.registration_id, a.grouping_id, a.session_id, a.flow_id,
                     a.flow_name, a.status, a.success, a.codes, a.document_types, a.wrapped_key,
@@ -171,10 +173,11 @@ macro_rules! select {
              from attempts a join people p
                  on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
              where a.merchant_id = $1 and a.sandbox = $2 ",
-            $rest
+            $($rest),+
         )
     };
 }
+use select;
 
 fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Attempt, Error> {
     let key = unwrap(

@@ -11,6 +11,23 @@ use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, merchants, people};
 
+/// Which registrations to list. The default does not restrict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegistrationFilter {
+    /// With this status.
+    pub status: Option<AttemptStatus>,
+    /// In this group.
+    pub grouping_id: Option<Uuid>,
+    /// Of people whose names contain all of these normalised words. Empty: everybody.
+    pub name_words: Vec<String>,
+    /// Created at this time (ms) or later.
+    pub from: Option<i64>,
+    /// Created before this time (ms).
+    pub until: Option<i64>,
+    /// After the registration of this time (ms) and id, in the order of the list.
+    pub after: Option<(i64, Uuid)>,
+}
+
 /// A registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
@@ -46,14 +63,14 @@ struct Row {
 }
 
 macro_rules! select {
-    ($rest:literal) => {
+    ($($rest:literal),+ $(,)?) => {
         concat!(
             "select r.id, r.facemap_id, r.grouping_id, r.external_id_sealed, r.status, r.created_at, r.last_active,
                     p.wrapped_key, p.proven
              from registrations r join people p
                  on p.merchant_id = r.merchant_id and p.sandbox = r.sandbox and p.facemap_id = r.facemap_id
              where r.merchant_id = $1 and r.sandbox = $2 ",
-            $rest
+            $($rest),+
         )
     };
 }
@@ -206,6 +223,62 @@ pub async fn of_external_user_id(
     let external_ref = external_ref(conn, scope, external_user_id);
     const SQL: &str = select!("and r.external_ref = $3 order by r.last_active desc, r.id desc");
     let rows = fetch!(all, conn, scope, Row, SQL, &external_ref)?;
+    open_all(conn, scope, rows).await
+}
+
+// `$3` to `$7` are the times, the status and the group.
+macro_rules! page {
+    ($of:literal, $limit:literal) => {
+        select!(
+            "and r.created_at >= $3 and (r.created_at, r.id) < ($4, $5) and ($6 is null or r.status = $6)
+                 and ($7 is null or r.grouping_id = $7) ",
+            $of,
+            " order by r.created_at desc, r.id desc limit ",
+            $limit
+        )
+    };
+}
+
+/// A page of the account's registrations, newest first, at most `limit`.
+///
+/// # Errors
+/// [`Error::Sealed`].
+pub async fn page(
+    conn: &mut Conn,
+    scope: Scope,
+    filter: &RegistrationFilter,
+    limit: i64,
+) -> Result<Vec<Registration>, Error> {
+    let from = filter.from.unwrap_or(i64::MIN);
+    // The end of the period excludes every registration of that time.
+    let end = (filter.until.unwrap_or(i64::MAX), Uuid::nil());
+    let (before, id) = filter.after.map_or(end, |after| after.min(end));
+    let status = filter.status.map(AttemptStatus::as_str);
+    let group = filter.grouping_id;
+    let words: Vec<Vec<u8>> = filter
+        .name_words
+        .iter()
+        .take(people::MOST_NAME_WORDS)
+        .map(|word| people::word_ref(conn.keyring(), scope, word))
+        .collect();
+    let rows = if words.is_empty() {
+        const SQL: &str = page!("", "$8");
+        fetch!(all, conn, scope, Row, SQL, from, before, id, status, group, limit)?
+    } else {
+        const SQL: &str = page!(
+            "and r.facemap_id in (select facemap_id from name_words
+                 where merchant_id = $1 and sandbox = $2 and word_ref in ($8, $9, $10, $11, $12)
+                 group by facemap_id having count(distinct word_ref) = $13)",
+            "$14"
+        );
+        let word = |n: usize| words.get(n).map(Vec::as_slice);
+        let distinct: std::collections::BTreeSet<&Vec<u8>> = words.iter().collect();
+        let count = distinct.len() as i64;
+        let (w1, w2, w3, w4, w5) = (word(0), word(1), word(2), word(3), word(4));
+        fetch!(
+            all, conn, scope, Row, SQL, from, before, id, status, group, w1, w2, w3, w4, w5, count, limit
+        )?
+    };
     open_all(conn, scope, rows).await
 }
 

@@ -15,11 +15,14 @@ use reference::status::AttemptStatus;
 use sqlx::{AssertSqlSafe, Row, SqlitePool};
 use store::alerts::{self, AlertFilter, AlertState, StateFilter};
 use store::api_log::{self, OutcomeFilter};
+use store::attempts::AttemptFilter;
 use store::audit::{self, AuditFilter};
 use store::bulk::{self, PastAttempt, PastPerson};
+use store::link_tokens::{self, LinkFilter};
 use store::merchants::{self, MerchantStatus};
 use store::outbox::{self, EventFilter};
 use store::picture_fingerprints::{self, PictureIndex};
+use store::registrations::RegistrationFilter;
 use store::review::{self, Filter, QueueOrder, QueuePosition};
 use store::wallet_alerts::{self, WalletAlertState};
 use store::{
@@ -266,6 +269,92 @@ async fn ask_about_wallet_alerts(conn: &mut Conn, pool: &SqlitePool, scope: Scop
     .await;
 }
 
+/// The lists of the API. Sorts are bounded by a page, a person or a name.
+async fn reports(conn: &mut Conn, pool: &SqlitePool, scope: Scope, flow_id: Uuid) {
+    let everybody = AttemptFilter::default();
+    for (what, filter, index) in [
+        ("all attempts", everybody, "attempts_figures"),
+        (
+            "attempts with a status and a code",
+            AttemptFilter {
+                status: Some(AttemptStatus::Declined),
+                code: Some(2101),
+                ..everybody
+            },
+            "attempts_figures",
+        ),
+        (
+            "attempts of a Flow",
+            AttemptFilter {
+                flow_id: Some(flow_id),
+                ..everybody
+            },
+            "attempts_by_flow",
+        ),
+        (
+            "attempts under a label",
+            AttemptFilter {
+                external_user_id: Some("user-7"),
+                ..everybody
+            },
+            "attempts_by_external_ref",
+        ),
+        (
+            "attempts of a person",
+            AttemptFilter {
+                facemap_id: Some(Uuid::from_u128(7 << 64)),
+                ..everybody
+            },
+            "attempts_by_facemap",
+        ),
+        (
+            "attempts of a session",
+            AttemptFilter {
+                session_id: Some(Uuid::from_u128(7)),
+                ..everybody
+            },
+            "attempts_by_session",
+        ),
+    ] {
+        attempts::page(conn, scope, &filter, 51).await.unwrap();
+        check(conn, pool, what, &[index], true).await;
+    }
+    registrations::page(conn, scope, &RegistrationFilter::default(), 51)
+        .await
+        .unwrap();
+    check(
+        conn,
+        pool,
+        "all registrations",
+        &["registrations_by_creation"],
+        false,
+    )
+    .await;
+    let named = RegistrationFilter {
+        name_words: vec!["ada".into(), "quill".into()],
+        ..RegistrationFilter::default()
+    };
+    registrations::page(conn, scope, &named, 51).await.unwrap();
+    check(
+        conn,
+        pool,
+        "registrations by name",
+        &["registrations_by_facemap"],
+        true,
+    )
+    .await;
+    link_tokens::page(conn, scope, &LinkFilter::default(), 51)
+        .await
+        .unwrap();
+    check(conn, pool, "all links", &["link_tokens_by_creation"], false).await;
+    let of_user = LinkFilter {
+        user_id: Some("user-7"),
+        ..LinkFilter::default()
+    };
+    link_tokens::page(conn, scope, &of_user, 51).await.unwrap();
+    check(conn, pool, "links of a user", &["link_tokens_by_user"], true).await;
+}
+
 /// Runs every query of the pages and the applicant look-up.
 async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid) {
     let mut conn = db.read().await.unwrap();
@@ -451,6 +540,7 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
         .await
         .unwrap();
     check(conn, pool, "webhook events", &[], false).await;
+    reports(conn, pool, scope, flow_id).await;
     outbox::backlog(conn, 1_000).await.unwrap();
     applicant_letters::backlog(conn, 1_000).await.unwrap();
     check(

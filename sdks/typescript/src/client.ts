@@ -1,5 +1,6 @@
 // The client: one resource for each part of the API, over one transport.
 import { Applicants } from "./resources/applicants.js";
+import { Attempts } from "./resources/attempts.js";
 import { Events } from "./resources/events.js";
 import { Flows } from "./resources/flows.js";
 import { Groups } from "./resources/groups.js";
@@ -7,6 +8,7 @@ import { Invitations } from "./resources/invitations.js";
 import { Links } from "./resources/links.js";
 import { Lists } from "./resources/lists.js";
 import { Monitoring } from "./resources/monitoring.js";
+import { Screenings } from "./resources/screenings.js";
 import { Sessions } from "./resources/sessions.js";
 import { Verifications } from "./resources/verifications.js";
 import { Transport, type ClientOptions } from "./transport.js";
@@ -18,6 +20,8 @@ export class Bonafide {
   readonly invitations: Invitations;
   readonly verifications: Verifications;
   readonly applicants: Applicants;
+  readonly attempts: Attempts;
+  readonly screenings: Screenings;
   readonly events: Events;
   readonly monitoring: Monitoring;
   readonly lists: Lists;
@@ -31,6 +35,8 @@ export class Bonafide {
     this.invitations = new Invitations(transport);
     this.verifications = new Verifications(transport);
     this.applicants = new Applicants(transport);
+    this.attempts = new Attempts(transport);
+    this.screenings = new Screenings(transport);
     this.events = new Events(transport);
     this.monitoring = new Monitoring(transport);
     this.lists = new Lists(transport);

@@ -130,6 +130,11 @@ export type Session = Replace<
     metadata: Replace<Schemas["SessionMetadata"], { stage: "open" | "in_review" | "done" }>;
   }
 >;
+export type LinkState = "open" | "used" | "expired" | "revoked";
+/** A link without its URL, which only its creation returns. */
+export type ListedLink = Replace<Schemas["ListedLinkBody"], { state: LinkState }>;
+export type LinksPage = { links: ListedLink[]; next?: string | null };
+export type LinkFilter = Replace<Query<"listSessionLinks">, { state?: LinkState }>;
 export type InvitationStatus = "open" | "in_review" | "success" | "failed" | "expired" | "revoked";
 export type Invitation = Replace<Schemas["InvitationBody"], { status: InvitationStatus }>;
 export type InvitationDetail = Invitation & { sessions: Schemas["InvitedSessionBody"][] };
@@ -145,6 +150,9 @@ export type ResolvedApplicant = Replace<
   Schemas["ResolvedBody"],
   { applicants: Replace<Schemas["ApplicantBody"], { status?: AttemptStatus | null }>[] }
 >;
+export type ListedApplicant = Replace<Schemas["ListedApplicantBody"], { status?: AttemptStatus | null }>;
+export type ApplicantsPage = { applicants: ListedApplicant[]; next?: string | null };
+export type ApplicantFilter = Replace<Query<"listApplicants">, { status?: AttemptStatus }>;
 export type ApplicantRecord = Replace<Schemas["ApplicantRecordBody"], { registrations: Registration[] }>;
 export type Registration = Replace<
   Schemas["RegistrationBody"],
@@ -166,6 +174,27 @@ export interface ApplicantInfo {
   [member: string]: unknown;
 }
 
+// Attempts
+export type AttemptSummary = Replace<Schemas["AttemptSummaryBody"], { status: AttemptStatus }>;
+export type AttemptsPage = { attempts: AttemptSummary[]; next?: string | null };
+export type AttemptFilter = Replace<Query<"listAttempts">, { status?: AttemptStatus }>;
+/** An attempt with the submitted fields, the response as it was sent, and the reviewers' decisions. */
+export type WholeAttempt = {
+  attempt: AttemptSummary;
+  submission: Record<string, string>;
+  response: VerificationResult;
+  decisions: { decision: "approve" | "decline" | "reopen"; decidedAt: string }[];
+};
+
+// Screenings of names
+export type NameScreening = Replace<Schemas["NameScreeningBody"], { screening: KycResults }>;
+export type NameScreeningsPage = { screenings: NameScreening[]; next?: string | null };
+export type NameScreeningFilter = Replace<Query<"listNameScreenings">, { status?: AttemptStatus }>;
+export type AlertState = "open" | "same_person" | "other_person" | "delisted" | "no_match";
+export type ScreeningAlert = Replace<Schemas["ScreeningAlertBody"], { state: AlertState; hit: ScreeningHit }>;
+export type ScreeningAlertsPage = { alerts: ScreeningAlert[]; next?: string | null };
+export type ScreeningAlertFilter = Replace<Query<"listScreeningAlerts">, { state?: AlertState }>;
+
 // Webhook events
 /** An event as the server keeps it. `data` is that of its messages. */
 export type ListedEvent = Schemas["WebhookEventBody"];
@@ -182,6 +211,10 @@ export type Picture = Schemas["PictureBody"];
 export type WalletAlert = Schemas["WalletAlertBody"];
 export type WalletAlertsPage = Schemas["WalletAlertsBody"];
 export type WalletAlertFilter = Query<"listWalletAlerts">;
+export type WalletScreening = Schemas["WalletScreeningBody"];
+export type WalletScreeningsPage = Schemas["WalletScreeningsBody"];
+export type WalletScreeningFilter = Query<"listScreenings">;
+export type WholeWalletScreening = Schemas["WholeWalletScreeningBody"];
 
 // Lists
 export type ListSubject = Schemas["MatchRequest"]["queries"][string];
@@ -191,4 +224,5 @@ export type SearchOptions = Query<"searchLists"> & { dataset?: string };
 export type SearchPage = Schemas["SearchBody"];
 export type ListedEntity = Schemas["ListedEntityBody"];
 export type Catalog = Schemas["CatalogBody"];
+export type ListVersions = Schemas["ListsBody"];
 export type Algorithms = Schemas["AlgorithmsBody"];

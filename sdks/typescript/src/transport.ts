@@ -81,7 +81,7 @@ type Scalar = string | number | boolean;
 type Values = Record<string, Scalar | readonly Scalar[] | null | undefined>;
 
 /** POST requests without an idempotency key that change nothing if they are repeated. */
-const REPEATABLE_POSTS: readonly Operation[] = ["matchEntities", "revokeInvitation"];
+const REPEATABLE_POSTS: readonly Operation[] = ["matchEntities", "revokeInvitation", "revokeSessionLink"];
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 2;
 /** Timers end at once if they are longer. */
@@ -215,7 +215,7 @@ function checkedRetries(count: number): number {
 /** The path with its parameters. A URL would drop empty segments and those of dots, and so name another object. */
 function pathOf(template: string, values: Values = {}): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = values[name];
+    const value = typeof values[name] === "number" ? String(values[name]) : values[name];
     if (typeof value !== "string" || /^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id`);
     return encodeURIComponent(value);
   });

@@ -116,6 +116,28 @@ test("a link becomes a session, a result, a signed webhook and an applicant", as
   assert.equal(registration?.status, "approved");
   assert.equal(registration.info.idDocs?.[0]?.["number"], "UTA776763");
   assert.equal(registration.verifications[0]?.logId, event.data.logId);
+
+  const { attempts: [attempt] } = await bonafide.attempts.list({ sessionId, status: "approved" }).first();
+  assert.equal(attempt?.logId, event.data.logId);
+  const whole = await bonafide.attempts.get(attempt.logId);
+  assert.deepEqual([whole.attempt, whole.response.success, whole.decisions], [attempt, true, []]);
+  const { screenings: [screening] } = await bonafide.screenings.list({ facemapId: resolved.facemapId }).first();
+  assert.equal(screening?.screening.status, "clear");
+  assert.deepEqual(await bonafide.screenings.alerts({ state: "open" }).first(), { alerts: [], next: null });
+  const labels: string[] = [];
+  const found = bonafide.applicants.list({ status: "approved", name: String(whole.submission["lastName"]), limit: 1 });
+  for await (const { externalUserId } of found) labels.push(externalUserId);
+  assert.ok(labels.includes("traveller-1"));
+});
+
+test("links are listed and revoked", async () => {
+  const link = { groupId: server.groupId, flowId: flow("passport"), userId: "revoked-1" };
+  await bonafide.links.create(link);
+  const { links: [open] } = await bonafide.links.list({ userId: "revoked-1", state: "open" }).first();
+  assert.ok(open);
+  assert.equal((await bonafide.links.revoke(open.linkId)).state, "revoked");
+  assert.deepEqual((await bonafide.links.list({ userId: "revoked-1", state: "open" }).first()).links, []);
+  await assert.rejects(bonafide.links.revoke(randomUUID()), NotFoundError);
 });
 
 test("both secrets verify a message during a rotation", async () => {
@@ -345,6 +367,9 @@ test("addresses are screened, drawn, and their failures reported", async () => {
   assert.ok((await bonafide.monitoring.picture(screening.queryId)).nodes.length);
   assert.match(await bonafide.monitoring.pictureAsSvg(screening.queryId), /^<svg/);
   await assert.rejects(bonafide.monitoring.screen(sandbox("404")), NotFoundError);
+  const { screenings: [failed, scored] } = await bonafide.monitoring.screenings({ currency: "eth", limit: 2 }).first();
+  assert.deepEqual([failed?.status, scored?.queryId], [404, screening.queryId]);
+  assert.equal((await bonafide.monitoring.get(screening.queryId)).response?.["score"], 80);
   for (const status of [502, 503, 504]) {
     await assert.rejects(bonafide.monitoring.screen(sandbox(String(status)), { maxRetries: 0 }), (error: ServerError) => {
       assert.ok(error instanceof ServerError);
@@ -373,6 +398,7 @@ test("lists are matched and searched", async () => {
   assert.equal(ids.size, total.value);
   assert.ok((await bonafide.lists.catalog()).datasets.some(({ name }) => name === "demo"));
   assert.ok((await bonafide.lists.algorithms()).algorithms.length);
+  assert.ok((await bonafide.lists.versions()).lists.some(({ name, counts }) => name === "demo" && counts));
 });
 
 test("the server states which images a document requires", async () => {

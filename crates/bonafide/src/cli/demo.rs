@@ -126,8 +126,8 @@ async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
     let body =
         json!({"userId": "browser-1", "groupId": demo.group_id, "flowId": demo.flows.get("any-document")});
     let body = body.as_object().context("a body is an object")?;
-    sessions::link(app, &caller, body)
-        .await
+    let link = sessions::link(app, &caller, body).await;
+    link.map(|(_, url)| url)
         .map_err(|problem| anyhow::anyhow!("the demo link: {problem}"))
 }
 

@@ -38,6 +38,7 @@ mod nodes;
 mod openapi;
 mod own_models;
 mod portal;
+mod reports;
 mod rescreening;
 mod screening_profiles;
 mod security_headers;

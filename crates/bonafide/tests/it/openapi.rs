@@ -9,19 +9,20 @@ use crate::harness::{Backend, Server};
 
 #[test]
 fn the_document_is_as_committed() {
-    insta::assert_json_snapshot!(bonafide::router::openapi());
+    insta::assert_json_snapshot!(document());
 }
 
 /// The document as clients receive it.
 fn document() -> Value {
-    serde_json::to_value(bonafide::router::openapi()).expect("the document is JSON")
+    bonafide::router::openapi().expect("the document is JSON")
 }
 
-/// Every operation with its path and method.
+/// Every operation with its path and method, and every webhook message with its name.
 fn operations(document: &Value) -> Vec<(String, &Value)> {
-    let paths = document["paths"].as_object().expect("paths");
-    paths
+    let of = |part: &str| document[part].as_object().expect(part);
+    of("paths")
         .iter()
+        .chain(of("webhooks"))
         .flat_map(|(path, item)| {
             let methods = item.as_object().expect("a path item").iter();
             methods
@@ -48,6 +49,16 @@ fn every_operation_has_a_speaking_id_of_its_own() {
         );
     }
     assert!(ids.len() > 25, "{}", ids.len());
+}
+
+/// A receiver finds every type of event in the document, and nothing else.
+#[test]
+fn the_document_describes_every_webhook_message() {
+    let document = document();
+    let described = document["webhooks"].as_object().expect("webhooks").keys();
+    let kinds = BTreeSet::from(service::events::KINDS);
+    assert_eq!(described.map(String::as_str).collect::<BTreeSet<_>>(), kinds);
+    assert_eq!(document["paths"]["/webhook.test"], Value::Null);
 }
 
 /// Checks what JSON Schema cannot: every reference exists, and every component is used.

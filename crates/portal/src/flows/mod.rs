@@ -489,7 +489,7 @@ async fn try_out(
         "userId": format!("try-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]),
         "groupId": group, "flowId": tried.id,
     });
-    let url = sessions::link(&app, &caller, &object(body)).await?;
+    let (_, url) = sessions::link(&app, &caller, &object(body)).await?;
     let link = LinkMade {
         url,
         flow: tried.name,

@@ -23,7 +23,7 @@ fn link() -> Link {
 
 async fn create_link(bench: &Bench, scope: Scope) -> SecretString {
     store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
-        link_tokens::create(tx, scope, &link(), TEN_MINUTES).await
+        Ok(link_tokens::create(tx, scope, &link(), TEN_MINUTES).await?.token)
     })
     .unwrap()
 }

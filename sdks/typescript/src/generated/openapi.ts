@@ -146,6 +146,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/public/transaction-monitoring/screenings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List your screenings, newest first. */
+        get: operations["listScreenings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/public/transaction-monitoring/{queryId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a screening and its response. */
+        get: operations["getScreening"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/public/transaction-monitoring/{queryId}/picture": {
         parameters: {
             query?: never;
@@ -155,6 +189,26 @@ export interface paths {
         };
         /** Draw the flow that led to a screening's score. */
         get: operations["getScreeningPicture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/applicants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List and search your applicants, newest first.
+         * @description A person who is registered in several Groups is listed once for each.
+         */
+        get: operations["listApplicants"];
         put?: never;
         post?: never;
         delete?: never;
@@ -214,6 +268,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/reports/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your attempts, newest first.
+         * @description An attempt is listed until retention or an erasure deletes it.
+         */
+        get: operations["listAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/attempts/{logId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an attempt with its submission and its response. */
+        get: operations["getAttempt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/reports/events": {
         parameters: {
             query?: never;
@@ -226,6 +317,63 @@ export interface paths {
          * @description An event is listed for 30 days after it happened, or longer while a try is still to come. Erasing the person deletes it.
          */
         get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/lists": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the sanctions lists and their versions. */
+        get: operations["listLists"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/screening-alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the alerts of ongoing screening, newest first.
+         * @description An alert changes no status: a reviewer decides it in the portal.
+         */
+        get: operations["listScreeningAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/screenings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the screenings of names, newest first.
+         * @description Every attempt has one. `code=2702` restricts the list to matches.
+         */
+        get: operations["listNameScreenings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -308,6 +456,46 @@ export interface paths {
          * @description This also ends its open session. Revoking it again changes nothing.
          */
         post: operations["revokeInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sdk/session/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your one-time links, newest first.
+         * @description Links are listed for 30 days after they expire.
+         */
+        get: operations["listSessionLinks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sdk/session/links/{linkId}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a link that nobody has opened.
+         * @description Revoking a link again changes nothing.
+         */
+        post: operations["revokeSessionLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -565,6 +753,70 @@ export interface components {
             /** @description Whether every check passed. */
             success: boolean;
         };
+        /**
+         * AttemptSummary
+         * @description An attempt in a list.
+         */
+        AttemptSummaryBody: {
+            /** @description The failure codes. */
+            codes: number[];
+            /** @description The issuing country of the document (alpha-3); null if unknown. */
+            country?: string | null;
+            /**
+             * @description When it was made (`YYYY-MM-DD HH:MM:SS`, UTC).
+             * @example 2026-11-21 02:38:42
+             */
+            createdAt: string;
+            /** @description When a reviewer last decided on it (same format); null if nobody did. */
+            decidedAt?: string | null;
+            /** @description The submitted documents. */
+            documentTypes: string[];
+            /** @description Your label for the person. */
+            externalUserId: string;
+            /**
+             * Format: uuid
+             * @description The person.
+             */
+            facemapId: string;
+            /**
+             * Format: uuid
+             * @description The Flow.
+             */
+            flowId: string;
+            /** @description Its name at that time. */
+            flowName: string;
+            /**
+             * Format: uuid
+             * @description The group; null without one.
+             */
+            groupingId?: string | null;
+            /**
+             * Format: int64
+             * @description Its number in the account's log.
+             */
+            logId: number;
+            /** @description One text per stage that failed. */
+            reasons: string[];
+            /**
+             * Format: uuid
+             * @description The hosted session; null without one.
+             */
+            sessionId?: string | null;
+            /** @description `approved`, `declined`, `failed` or `pending`. */
+            status: string;
+            /** @description Whether every check passed. */
+            success: boolean;
+        };
+        /**
+         * Attempts
+         * @description A page of attempts, newest first.
+         */
+        AttemptsBody: {
+            /** @description The attempts. */
+            attempts: components["schemas"]["AttemptSummaryBody"][];
+            /** @description The value of `before` for the next page; null on the last page. */
+            next?: string | null;
+        };
         /** @description The datasets of the account. */
         CatalogBody: {
             /** @description The names of all datasets, because a list that is not current is never searched. */
@@ -618,6 +870,16 @@ export interface components {
             updated_at?: string | null;
             /** @description Its version. */
             version: string;
+        };
+        /**
+         * AttemptDecision
+         * @description A reviewer's decision.
+         */
+        DecisionBody: {
+            /** @description When it was made (`YYYY-MM-DD HH:MM:SS`, UTC). */
+            decidedAt: string;
+            /** @description `approve`, `decline` or `reopen`. */
+            decision: string;
         };
         /** @description Which optional fields verification requires. Other keys are stored and returned unchanged. */
         DefaultFieldsBody: {
@@ -1136,6 +1398,73 @@ export interface components {
             url: string;
         };
         /**
+         * List
+         * @description A list.
+         */
+        ListBody: {
+            /**
+             * Format: int64
+             * @description Seconds since the publisher's date, or since the import if it gives none.
+             */
+            ageSeconds: number;
+            /** @description Whether your screenings use it. */
+            counts: boolean;
+            /** @description SHA-256 of its entities in hexadecimal, the same on each server that imported the same files. */
+            digest: string;
+            /** @description The number of its entities. */
+            entities: number;
+            /** @description When it was last imported. */
+            importedAt: string;
+            /**
+             * @description Its name, as in the versions of a screening.
+             * @example us_ofac_sdn
+             */
+            name: string;
+            /** @description Why no screening uses it; null if nothing is wrong. */
+            problem?: string | null;
+            /** @description The publisher's date; null if it gives none. */
+            publishedAt?: string | null;
+            /** @description Its version. */
+            version: string;
+        };
+        /**
+         * ListedApplicant
+         * @description An applicant in a list: one person in one group.
+         */
+        ListedApplicantBody: {
+            /**
+             * @description When it was registered (`YYYY-MM-DD HH:MM:SS`, UTC).
+             * @example 2026-11-21 02:38:42
+             */
+            createdAt: string;
+            /** @description Your label. */
+            externalUserId: string;
+            /**
+             * Format: uuid
+             * @description The person's facemap.
+             */
+            facemapId: string;
+            /**
+             * Format: uuid
+             * @description The group; null without one.
+             */
+            groupingId?: string | null;
+            /** @description When its latest attempt was made (same format). */
+            lastActive: string;
+            /** @description `approved`, `declined`, `failed`, `pending`, or null. */
+            status?: string | null;
+        };
+        /**
+         * ListedApplicants
+         * @description A page of applicants, newest first.
+         */
+        ListedApplicantsBody: {
+            /** @description The applicants. */
+            applicants: components["schemas"]["ListedApplicantBody"][];
+            /** @description The value of `before` for the next page; null on the last page. */
+            next?: string | null;
+        };
+        /**
          * Entity
          * @description A listed entity in FollowTheMoney's form.
          */
@@ -1173,6 +1502,57 @@ export interface components {
             schema: string;
             /** @description Whether at least one topic of the entity counts as a business risk. */
             target: boolean;
+        };
+        /**
+         * ListedLink
+         * @description A link without its URL, which only its creation returns.
+         */
+        ListedLinkBody: {
+            /** @description When it was created (ISO 8601). */
+            createdAt: string;
+            /** @description Until when it can be opened (ISO 8601); of a revoked link: until when it could be. */
+            expiresAt: string;
+            /**
+             * Format: uuid
+             * @description The Flow.
+             */
+            flowId: string;
+            /**
+             * Format: uuid
+             * @description The Group.
+             */
+            groupId: string;
+            /**
+             * Format: uuid
+             * @description The id of the link.
+             */
+            linkId: string;
+            /** @description When it was revoked (ISO 8601); null if it was not. */
+            revokedAt?: string | null;
+            /** @description `open`; `used`: the applicant opened it; `expired` or `revoked`: nobody opened it before. */
+            state: string;
+            /** @description When it was opened (ISO 8601); null if it was not. */
+            usedAt?: string | null;
+            /** @description Your label for the applicant. */
+            userId: string;
+        };
+        /**
+         * ListedLinks
+         * @description A page of links, newest first.
+         */
+        ListedLinksBody: {
+            /** @description The links. */
+            links: components["schemas"]["ListedLinkBody"][];
+            /** @description The value of `before` for the next page; null on the last page. */
+            next?: string | null;
+        };
+        /**
+         * Lists
+         * @description The lists.
+         */
+        ListsBody: {
+            /** @description The lists, by name. */
+            lists: components["schemas"]["ListBody"][];
         };
         /**
          * InvitationMail
@@ -1254,6 +1634,46 @@ export interface components {
             address?: string | null;
             /** @description In the native currency, as a decimal string. */
             amount: string;
+        };
+        /**
+         * NameScreening
+         * @description The screening of a person's names in one attempt.
+         */
+        NameScreeningBody: {
+            /**
+             * @description When it was made (`YYYY-MM-DD HH:MM:SS`, UTC).
+             * @example 2026-11-21 02:38:42
+             */
+            createdAt: string;
+            /** @description Your label for the person. */
+            externalUserId: string;
+            /**
+             * Format: uuid
+             * @description The person.
+             */
+            facemapId: string;
+            /**
+             * Format: uuid
+             * @description The Flow.
+             */
+            flowId: string;
+            /**
+             * Format: int64
+             * @description The attempt.
+             */
+            logId: number;
+            /** @description `kycResults` of the response: status, hits, the searched names, and the versions of the lists. */
+            screening: Record<string, unknown>;
+        };
+        /**
+         * NameScreenings
+         * @description A page of screenings, newest first.
+         */
+        NameScreeningsBody: {
+            /** @description The value of `before` for the next page; null on the last page. */
+            next?: string | null;
+            /** @description The screenings. */
+            screenings: components["schemas"]["NameScreeningBody"][];
         };
         /** @description A Group to create. */
         NewGroupBody: {
@@ -1418,6 +1838,64 @@ export interface components {
              * @description The score, 0–1.
              */
             score: number;
+        };
+        /**
+         * ScreeningAlert
+         * @description A listing that resembles an approved person.
+         */
+        ScreeningAlertBody: {
+            /**
+             * Format: uuid
+             * @description The id of the alert.
+             */
+            alertId: string;
+            /** @description Whether the person is still approved in a Group. */
+            approved: boolean;
+            /** @description When the hit last changed, or the alert was decided or closed (ISO 8601). */
+            changedAt: string;
+            /** @description Your label for the person. */
+            externalUserId: string;
+            /**
+             * Format: uuid
+             * @description The person.
+             */
+            facemapId: string;
+            /**
+             * Format: uuid
+             * @description The Flow of the attempt.
+             */
+            flowId: string;
+            /** @description The hit, as in `kycResults.results`. */
+            hit: Record<string, unknown>;
+            /** @description The list. */
+            list: string;
+            /** @description The version of the list. */
+            listVersion: string;
+            /**
+             * Format: int64
+             * @description The attempt under whose names the person was approved.
+             */
+            logId: number;
+            /** @description When it was opened (ISO 8601). */
+            openedAt: string;
+            /**
+             * @description `open`; `same_person` or `other_person`: a reviewer decided; `delisted`: the list no longer has the entry;
+             *     `no_match`: the entry changed and no longer resembles the person.
+             */
+            state: string;
+        };
+        /**
+         * ScreeningAlerts
+         * @description A page of alerts, newest first.
+         */
+        ScreeningAlertsBody: {
+            /** @description The alerts. */
+            alerts: components["schemas"]["ScreeningAlertBody"][];
+            /**
+             * Format: uuid
+             * @description The value of `before` for the next page; null on the last page.
+             */
+            next?: string | null;
         };
         /**
          * ScreeningResult
@@ -1804,6 +2282,52 @@ export interface components {
              */
             next?: string | null;
         };
+        /**
+         * WalletScreening
+         * @description A stored screening.
+         */
+        WalletScreeningBody: {
+            /** @description When it was made (ISO 8601). */
+            createdAt: string;
+            /** @description The chain's code. */
+            currency: string;
+            /** @description Why it failed, or why its score comes from labels alone; null otherwise. */
+            failure?: string | null;
+            /** @description Your label. */
+            label: string;
+            /** @description The address or transaction as it was sent. */
+            query: string;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            queryId: string;
+            /**
+             * Format: double
+             * @description The score; null if the screening failed.
+             */
+            score?: number | null;
+            /**
+             * Format: int32
+             * @description The HTTP status of the response.
+             */
+            status: number;
+            /** @description `address` or `transaction`. */
+            type: string;
+        };
+        /**
+         * WalletScreenings
+         * @description A page of screenings, newest first.
+         */
+        WalletScreeningsBody: {
+            /**
+             * Format: uuid
+             * @description The value of `before` for the next page; null on the last page.
+             */
+            next?: string | null;
+            /** @description The screenings. */
+            screenings: components["schemas"]["WalletScreeningBody"][];
+        };
         /** @description The delivery of an event. */
         WebhookDeliveryBody: {
             /** @description When your server accepted it (ISO 8601); null if it did not. */
@@ -1861,6 +2385,32 @@ export interface components {
              * @description The value of `before` for the next page; null on the last page.
              */
             next?: string | null;
+        };
+        /**
+         * Attempt
+         * @description An attempt with what you sent and received.
+         */
+        WholeAttemptBody: {
+            /** @description As in the list of attempts. */
+            attempt: components["schemas"]["AttemptSummaryBody"];
+            /** @description The reviewers' decisions, oldest first. The newest one determines the status. */
+            decisions: components["schemas"]["DecisionBody"][];
+            /** @description The response of the verification, as it was sent; see `POST /v2/idv/verify`. */
+            response: Record<string, unknown>;
+            /** @description The submitted fields, without files. */
+            submission: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * WholeWalletScreening
+         * @description A stored screening and its response.
+         */
+        WholeWalletScreeningBody: {
+            /** @description The response, as it was sent; null if the screening failed. */
+            response?: Record<string, unknown> | null;
+            /** @description As in the list of screenings. */
+            screening: components["schemas"]["WalletScreeningBody"];
         };
     };
     responses: never;
@@ -2196,6 +2746,63 @@ export interface operations {
             };
         };
     };
+    listScreenings: {
+        parameters: {
+            query?: {
+                /** @description Only screenings of this address or transaction, in any of its forms */
+                query?: string;
+                /**
+                 * @description Only screenings on this chain
+                 * @example btc
+                 */
+                currency?: string;
+                /** @description Only screenings with exactly this label */
+                label?: string;
+                /** @description The number of screenings on a page; 50 if absent */
+                limit?: number;
+                /** @description `next` of the previous page */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of screenings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WalletScreeningsBody"];
+                };
+            };
+        };
+    };
+    getScreening: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As the screening answered */
+                queryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The screening */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WholeWalletScreeningBody"];
+                };
+            };
+        };
+    };
     getScreeningPicture: {
         parameters: {
             query?: {
@@ -2219,6 +2826,50 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["PictureBody"];
                     "image/svg+xml": string;
+                };
+            };
+        };
+    };
+    listApplicants: {
+        parameters: {
+            query?: {
+                /** @description Only applicants with this status */
+                status?: string;
+                /** @description Only applicants in this Group */
+                groupId?: string;
+                /**
+                 * @description Only people whose submitted or printed names contain all of these whole words, in any order; accents and case do not count
+                 * @example ada byron
+                 */
+                name?: string;
+                /**
+                 * @description Only applicants registered at this time or later: a time with its offset, or a date, which is its beginning in UTC
+                 * @example 2026-11-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Only applicants registered before this time
+                 * @example 2026-12-01T00:00:00Z
+                 */
+                until?: string;
+                /** @description The number of applicants on a page; 50 if absent */
+                limit?: number;
+                /** @description `next` of the previous page */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of applicants */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedApplicantsBody"];
                 };
             };
         };
@@ -2298,6 +2949,81 @@ export interface operations {
             };
         };
     };
+    listAttempts: {
+        parameters: {
+            query?: {
+                /** @description Only attempts with this status */
+                status?: string;
+                /**
+                 * @description Only attempts with this failure code
+                 * @example 2101
+                 */
+                code?: number;
+                /** @description Only attempts of this Flow */
+                flowId?: string;
+                /** @description Only attempts in this Group */
+                groupId?: string;
+                /** @description Only attempts under this label */
+                externalUserId?: string;
+                /** @description Only attempts of this person */
+                facemapId?: string;
+                /** @description Only attempts of this hosted session */
+                sessionId?: string;
+                /**
+                 * @description Only attempts at this time or later: a time with its offset, or a date, which is its beginning in UTC
+                 * @example 2026-11-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Only attempts before this time
+                 * @example 2026-12-01T00:00:00Z
+                 */
+                until?: string;
+                /** @description The number of attempts on a page; 50 if absent */
+                limit?: number;
+                /** @description `next` of the previous page */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of attempts */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptsBody"];
+                };
+            };
+        };
+    };
+    getAttempt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number in the log */
+                logId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attempt */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WholeAttemptBody"];
+                };
+            };
+        };
+    };
     listEvents: {
         parameters: {
             query?: {
@@ -2325,6 +3051,107 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEventsBody"];
+                };
+            };
+        };
+    };
+    listLists: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lists */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListsBody"];
+                };
+            };
+        };
+    };
+    listScreeningAlerts: {
+        parameters: {
+            query?: {
+                /** @description Only alerts in this state; all if absent */
+                state?: string;
+                /** @description Only alerts of this list */
+                list?: string;
+                /** @description The number of alerts on a page; 50 if absent */
+                limit?: number;
+                /** @description `next` of the previous page */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of alerts */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScreeningAlertsBody"];
+                };
+            };
+        };
+    };
+    listNameScreenings: {
+        parameters: {
+            query?: {
+                /** @description Only attempts with this status */
+                status?: string;
+                /**
+                 * @description Only attempts with this failure code; 2702 is a match
+                 * @example 2702
+                 */
+                code?: number;
+                /** @description Only attempts of this Flow */
+                flowId?: string;
+                /** @description Only attempts in this Group */
+                groupId?: string;
+                /** @description Only attempts under this label */
+                externalUserId?: string;
+                /** @description Only attempts of this person */
+                facemapId?: string;
+                /** @description Only attempts of this hosted session */
+                sessionId?: string;
+                /**
+                 * @description Only attempts at this time or later: a time with its offset, or a date, which is its beginning in UTC
+                 * @example 2026-11-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Only attempts before this time
+                 * @example 2026-12-01T00:00:00Z
+                 */
+                until?: string;
+                /** @description The number of screenings on a page; 50 if absent */
+                limit?: number;
+                /** @description `next` of the previous page */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of screenings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NameScreeningsBody"];
                 };
             };
         };
@@ -2453,6 +3280,60 @@ export interface operations {
             };
         };
     };
+    listSessionLinks: {
+        parameters: {
+            query?: {
+                /** @description Only links in this state; all if absent */
+                state?: string;
+                /** @description Only links for this applicant */
+                userId?: string;
+                /** @description Only links of this Flow */
+                flowId?: string;
+                /** @description The number of links on a page; 50 if absent */
+                limit?: number;
+                /** @description `next` of the previous page */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of links */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedLinksBody"];
+                };
+            };
+        };
+    };
+    revokeSessionLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `linkId` */
+                linkId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revoked link */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedLinkBody"];
+                };
+            };
+        };
+    };
     getVerificationResult: {
         parameters: {
             query?: never;
@@ -2492,6 +3373,8 @@ export interface operations {
             /** @description The link */
             200: {
                 headers: {
+                    /** @description The id of the link, by which you can revoke it */
+                    "X-Link-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,5 +1,6 @@
 // Applicant look-up: what is recorded about a person.
-import type { ApplicantRecord, ResolvedApplicant } from "../models.js";
+import type { ApplicantFilter, ApplicantRecord, ApplicantsPage, ListedApplicant, ResolvedApplicant } from "../models.js";
+import { Pages } from "../pages.js";
 import type { RequestOptions, Transport } from "../transport.js";
 
 export class Applicants {
@@ -14,6 +15,16 @@ export class Applicants {
     // The variant with a query takes every id; in a path, `.` and `..` would name something else.
     const input = { query: { externalUserId } };
     return (await this.#transport.json("findApplicantByExternalUserId", input, options)) as ResolvedApplicant;
+  }
+
+  /** Applicants, newest first: one entry for each person and Group. `name` searches whole words. */
+  list(filter: ApplicantFilter = {}, options?: RequestOptions): Pages<ListedApplicant, ApplicantsPage> {
+    return new Pages<ListedApplicant, ApplicantsPage>({
+      load: async (before = filter.before ?? undefined) =>
+        (await this.#transport.json("listApplicants", { query: { ...filter, before } }, options)) as ApplicantsPage,
+      items: (page) => page.applicants,
+      next: (page) => page.next,
+    });
   }
 
   /** Everything recorded about a person. */

@@ -4,6 +4,7 @@ import type {
   Catalog,
   ListedEntity,
   ListSubject,
+  ListVersions,
   MatchOptions,
   MatchResult,
   SearchOptions,
@@ -57,5 +58,10 @@ export class Lists {
   /** The scoring algorithms. */
   algorithms(options?: RequestOptions): Promise<Algorithms> {
     return this.#transport.json("listAlgorithms", {}, options);
+  }
+
+  /** The lists with their versions, also those that do not apply to the account. */
+  versions(options?: RequestOptions): Promise<ListVersions> {
+    return this.#transport.json("listLists", {}, options);
   }
 }

@@ -6,6 +6,10 @@ import type {
   WalletAlert,
   WalletAlertFilter,
   WalletAlertsPage,
+  WalletScreening,
+  WalletScreeningFilter,
+  WalletScreeningsPage,
+  WholeWalletScreening,
 } from "../models.js";
 import { Pages } from "../pages.js";
 import type { IdempotentRequestOptions, RequestOptions, Transport } from "../transport.js";
@@ -40,5 +44,20 @@ export class Monitoring {
       items: (page) => page.alerts,
       next: (page) => page.next,
     });
+  }
+
+  /** Stored screenings, also those without a score, newest first. */
+  screenings(filter: WalletScreeningFilter = {}, options?: RequestOptions): Pages<WalletScreening, WalletScreeningsPage> {
+    return new Pages<WalletScreening, WalletScreeningsPage>({
+      load: async (before = filter.before ?? undefined) =>
+        (await this.#transport.json("listScreenings", { query: { ...filter, before } }, options)) as WalletScreeningsPage,
+      items: (page) => page.screenings,
+      next: (page) => page.next,
+    });
+  }
+
+  /** One stored screening and its response, which is null if there is no score. */
+  get(queryId: string, options?: RequestOptions): Promise<WholeWalletScreening> {
+    return this.#transport.json("getScreening", { path: { queryId } }, options);
   }
 }
