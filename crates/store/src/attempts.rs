@@ -163,21 +163,28 @@ struct Row {
     person_key: Vec<u8>,
 }
 
+macro_rules! columns {
+    () => {
+        "a.log_id, a.id, a.facemap_id, a.registration_id, a.grouping_id, a.session_id, a.flow_id, a.flow_name,
+         a.status, a.success, a.codes, a.document_types, a.wrapped_key, a.external_id_sealed, a.request_sealed,
+         a.response_sealed, a.detail_sealed, a.country, a.priority, a.took_ms, a.created_at, a.decided_at,
+         p.wrapped_key as person_key"
+    };
+}
+use columns;
+
 macro_rules! select {
-    ($($rest:literal),+ $(,)?) => {
+    ($rest:literal) => {
         concat!(
-            "select a.log_id, a.id, a.facemap_id, a.registration_id, a.grouping_id, a.session_id, a.flow_id,
-                    a.flow_name, a.status, a.success, a.codes, a.document_types, a.wrapped_key,
-                    a.external_id_sealed, a.request_sealed, a.response_sealed, a.detail_sealed, a.country,
-                    a.priority, a.took_ms, a.created_at, a.decided_at, p.wrapped_key as person_key
-             from attempts a join people p
+            "select ",
+            columns!(),
+            " from attempts a join people p
                  on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
              where a.merchant_id = $1 and a.sandbox = $2 ",
-            $($rest),+
+            $rest
         )
     };
 }
-use select;
 
 fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Attempt, Error> {
     let key = unwrap(

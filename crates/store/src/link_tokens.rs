@@ -207,10 +207,11 @@ pub async fn page(
              and ($7 is null or flow_id = $7)
          order by created_at desc, token_ref desc limit $8"
     );
+    // The sum keeps the databases from reading all links in the order of time.
     const OF_USER: &str = listed!(
-        "where (created_at, token_ref) < ($4, $5) and ($6 is null or state = $6)
+        "where (created_at + 0, token_ref) < ($4, $5) and ($6 is null or state = $6)
              and ($7 is null or flow_id = $7) and user_ref = $8
-         order by created_at desc, token_ref desc limit $9"
+         order by created_at + 0 desc, token_ref desc limit $9"
     );
     let rows = match filter.user_id {
         None => fetch!(

@@ -63,14 +63,14 @@ struct Row {
 }
 
 macro_rules! select {
-    ($($rest:literal),+ $(,)?) => {
+    ($rest:literal) => {
         concat!(
             "select r.id, r.facemap_id, r.grouping_id, r.external_id_sealed, r.status, r.created_at, r.last_active,
                     p.wrapped_key, p.proven
              from registrations r join people p
                  on p.merchant_id = r.merchant_id and p.sandbox = r.sandbox and p.facemap_id = r.facemap_id
              where r.merchant_id = $1 and r.sandbox = $2 ",
-            $($rest),+
+            $rest
         )
     };
 }
@@ -227,17 +227,41 @@ pub async fn of_external_user_id(
 }
 
 // `$3` to `$7` are the times, the status and the group.
-macro_rules! page {
-    ($of:literal, $limit:literal) => {
-        select!(
-            "and r.created_at >= $3 and (r.created_at, r.id) < ($4, $5) and ($6 is null or r.status = $6)
-                 and ($7 is null or r.grouping_id = $7) ",
-            $of,
-            " order by r.created_at desc, r.id desc limit ",
-            $limit
+const OF_EVERYBODY: &str = select!(
+    "and r.created_at >= $3 and (r.created_at, r.id) < ($4, $5) and ($6 is null or r.status = $6)
+         and ($7 is null or r.grouping_id = $7) order by r.created_at desc, r.id desc limit $8"
+);
+
+// The other words of the name of the same person, if there are any.
+macro_rules! has_word {
+    ($word:literal) => {
+        concat!(
+            " and (",
+            $word,
+            " is null or exists (select 1 from name_words o where o.merchant_id = $1 and o.sandbox = $2
+                 and o.facemap_id = n.facemap_id and o.word_ref = ",
+            $word,
+            "))"
         )
     };
 }
+
+// The sum keeps the databases from reading all registrations in the order of time.
+const OF_NAME: &str = concat!(
+    "select r.id, r.facemap_id, r.grouping_id, r.external_id_sealed, r.status, r.created_at, r.last_active,
+            p.wrapped_key, p.proven
+     from registrations r
+     join people p on p.merchant_id = r.merchant_id and p.sandbox = r.sandbox and p.facemap_id = r.facemap_id
+     where r.merchant_id = $1 and r.sandbox = $2 and r.facemap_id in (
+             select n.facemap_id from name_words n
+             where n.merchant_id = $1 and n.sandbox = $2 and n.word_ref = $8",
+    has_word!("$9"),
+    has_word!("$10"),
+    has_word!("$11"),
+    has_word!("$12"),
+    ") and r.created_at + 0 >= $3 and (r.created_at + 0, r.id) < ($4, $5) and ($6 is null or r.status = $6)
+         and ($7 is null or r.grouping_id = $7) order by r.created_at + 0 desc, r.id desc limit $13"
+);
 
 /// A page of the account's registrations, newest first, at most `limit`.
 ///
@@ -261,23 +285,39 @@ pub async fn page(
         .take(people::MOST_NAME_WORDS)
         .map(|word| people::word_ref(conn.keyring(), scope, word))
         .collect();
-    let rows = if words.is_empty() {
-        const SQL: &str = page!("", "$8");
-        fetch!(all, conn, scope, Row, SQL, from, before, id, status, group, limit)?
-    } else {
-        const SQL: &str = page!(
-            "and r.facemap_id in (select facemap_id from name_words
-                 where merchant_id = $1 and sandbox = $2 and word_ref in ($8, $9, $10, $11, $12)
-                 group by facemap_id having count(distinct word_ref) = $13)",
-            "$14"
-        );
-        let word = |n: usize| words.get(n).map(Vec::as_slice);
-        let distinct: std::collections::BTreeSet<&Vec<u8>> = words.iter().collect();
-        let count = distinct.len() as i64;
-        let (w1, w2, w3, w4, w5) = (word(0), word(1), word(2), word(3), word(4));
-        fetch!(
-            all, conn, scope, Row, SQL, from, before, id, status, group, w1, w2, w3, w4, w5, count, limit
-        )?
+    let word = |n: usize| words.get(n).map(Vec::as_slice);
+    let rows = match word(0) {
+        None => fetch!(
+            all,
+            conn,
+            scope,
+            Row,
+            OF_EVERYBODY,
+            from,
+            before,
+            id,
+            status,
+            group,
+            limit
+        )?,
+        Some(first) => fetch!(
+            all,
+            conn,
+            scope,
+            Row,
+            OF_NAME,
+            from,
+            before,
+            id,
+            status,
+            group,
+            first,
+            word(1),
+            word(2),
+            word(3),
+            word(4),
+            limit
+        )?,
     };
     open_all(conn, scope, rows).await
 }

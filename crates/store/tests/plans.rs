@@ -273,7 +273,7 @@ async fn ask_about_wallet_alerts(conn: &mut Conn, pool: &SqlitePool, scope: Scop
 async fn reports(conn: &mut Conn, pool: &SqlitePool, scope: Scope, flow_id: Uuid) {
     let everybody = AttemptFilter::default();
     for (what, filter, index) in [
-        ("all attempts", everybody, "attempts_figures"),
+        ("all attempts", everybody, "attempts_by_time"),
         (
             "attempts with a status and a code",
             AttemptFilter {
@@ -281,7 +281,7 @@ async fn reports(conn: &mut Conn, pool: &SqlitePool, scope: Scope, flow_id: Uuid
                 code: Some(2101),
                 ..everybody
             },
-            "attempts_figures",
+            "attempts_by_time",
         ),
         (
             "attempts of a Flow",
@@ -289,7 +289,7 @@ async fn reports(conn: &mut Conn, pool: &SqlitePool, scope: Scope, flow_id: Uuid
                 flow_id: Some(flow_id),
                 ..everybody
             },
-            "attempts_by_flow",
+            "attempts_by_time",
         ),
         (
             "attempts under a label",
