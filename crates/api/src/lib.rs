@@ -1,11 +1,13 @@
 //! The HTTP API, one module per family of endpoints. Handlers parse the request, call `service` and build the
 //! response. They contain no rules and no SQL.
 
+pub mod acts;
 pub mod applicants;
 pub mod attempts;
 pub mod docs;
 pub mod document_requirements;
 pub mod events;
+pub mod evidence;
 pub mod flows;
 pub mod groups;
 pub mod health;

@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use api::webhook_messages::WebhookMessages;
 use api::{
-    applicants, attempts, docs, document_requirements, events, flows, groups, health, invitations, links,
-    lists, monitoring, screenings, sessions, verify, wallet_alerts, wallet_screenings, yente,
+    acts, applicants, attempts, docs, document_requirements, events, evidence, flows, groups, health,
+    invitations, links, lists, monitoring, screenings, sessions, verify, wallet_alerts, wallet_screenings,
+    yente,
 };
 use axum::extract::DefaultBodyLimit;
 use axum::http::header::CONTENT_TYPE;
@@ -44,6 +45,12 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(applicants::by_facemap_id))
         .routes(routes!(attempts::list))
         .routes(routes!(attempts::get))
+        .routes(routes!(evidence::get))
+        .routes(routes!(evidence::file))
+        .routes(routes!(acts::decide))
+        .routes(routes!(acts::add_note))
+        .routes(routes!(acts::erase))
+        .routes(routes!(acts::export))
         .routes(routes!(screenings::list))
         .routes(routes!(screenings::alerts))
         .routes(routes!(lists::list))

@@ -7,6 +7,22 @@ use service::problem::Problem;
 
 use crate::error::Rejection;
 
+/// The two variable segments of a path.
+pub struct PathTexts(pub String, pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathTexts {
+    type Rejection = Rejection;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Rejection> {
+        match Path::<(String, String)>::from_request_parts(parts, state).await {
+            Ok(Path((first, second))) => Ok(PathTexts(first, second)),
+            Err(_) => {
+                Err(Problem::validation(vec!["path - is not valid percent-encoded UTF-8".into()]).into())
+            }
+        }
+    }
+}
+
 /// The one variable segment of a path.
 pub struct PathText(pub String);
 

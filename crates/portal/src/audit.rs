@@ -8,6 +8,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http_server::error::Rejection;
 use service::Shared;
+use service::actor::{key_and_reviewer, of_staff};
 use service::permissions::Action;
 use service::problem::Problem;
 use store::audit::{self, AuditCheck, AuditFilter, AuditRow};
@@ -49,7 +50,7 @@ struct AuditPage {
 
 struct DisplayedRow {
     row: AuditRow,
-    /// The actor's name, if the actor is a member of staff.
+    /// The actor's name, if the actor is or names a member of staff.
     name: Option<String>,
     detail: String,
 }
@@ -138,9 +139,19 @@ async fn names(conn: &mut Conn, merchant_id: Uuid) -> Result<HashMap<String, Str
     Ok(staff.into_iter().map(name).collect())
 }
 
+/// The name of a row's actor: a member of staff, or an API key with the member whom it named.
+fn name_of(actor: &str, names: &HashMap<String, String>) -> Option<String> {
+    match key_and_reviewer(actor) {
+        Some((key, reviewer)) => names
+            .get(&of_staff(reviewer))
+            .map(|name| format!("{key} ({name})")),
+        None => names.get(actor).cloned(),
+    }
+}
+
 fn display_row(row: AuditRow, names: &HashMap<String, String>) -> DisplayedRow {
     DisplayedRow {
-        name: names.get(&row.actor).cloned(),
+        name: name_of(&row.actor, names),
         detail: if row.detail == "{}" {
             String::new()
         } else {
@@ -179,7 +190,7 @@ async fn export(
                 Some(false) => "live",
                 None => "",
             };
-            let name = names.get(&row.actor).cloned().unwrap_or_default();
+            let name = name_of(&row.actor, &names).unwrap_or_default();
             let number = row.seq.to_string();
             vec![
                 number,

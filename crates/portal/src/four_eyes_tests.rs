@@ -121,6 +121,7 @@ const FORMS: &[Row] = &[
     ("/portal/sign-up/{token}", &[]),
     // Keys and webhooks. A key changes Flows as the contract states, which does not affect pending attempts.
     ("/portal/keys", &[]),
+    ("/portal/keys/{key}/permissions", &[]),
     ("/portal/keys/{key}/restrictions", &[]),
     ("/portal/keys/{key}/revoke", &[]),
     ("/portal/keys/{key}/rotate", &[]),

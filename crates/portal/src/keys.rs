@@ -13,13 +13,17 @@ use http_server::gate::ClientAddress;
 use http_server::path::PathText;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
+use service::key_permissions::{Candidate, KeyAct, KeyPermissions, PermissionError};
 use service::key_restrictions::{Endpoints, KeyRestrictions, RestrictionError};
 use service::keys::GraceHours;
-use service::permissions::Action;
-use service::problem::Problem;
+use service::permissions::{self, Action, Role};
+use service::problem::{Kind, Problem};
+use service::settings::settings;
 use service::{App, Shared, keys};
 use store::credentials::{Credential, NewCredential};
 use store::merchants::MerchantStatus;
+use store::staff::Membership;
+use uuid::Uuid;
 
 use super::page::{Page, done, html};
 use super::routes::Routes;
@@ -36,6 +40,8 @@ pub fn routes(routes: Routes) -> Routes {
         .post("/portal/keys/{key}/rotate", Action::ViewKeys, rotate)
         .get("/portal/keys/{key}/restrictions", Action::ViewKeys, restrictions)
         .post("/portal/keys/{key}/restrictions", Action::ViewKeys, restrict)
+        .get("/portal/keys/{key}/permissions", Action::PermitKeys, permissions)
+        .post("/portal/keys/{key}/permissions", Action::PermitKeys, permit)
         .get("/portal/keys/{key}/revoke", Action::ViewKeys, ask_revoke)
         .post("/portal/keys/{key}/revoke", Action::ViewKeys, revoke)
 }
@@ -45,6 +51,8 @@ pub fn routes(routes: Routes) -> Routes {
 struct ListPage {
     page: Page,
     keys: Vec<Row>,
+    /// Whether the reader may grant permissions.
+    may_permit: bool,
     /// Whether live keys do not work yet because the account is not approved.
     sleeps: bool,
 }
@@ -61,12 +69,15 @@ struct Row {
     key: Credential,
     /// What it may do; `None` if that cannot be read.
     restrictions: Option<KeyRestrictions>,
+    /// What it may do to people; `None` if that cannot be read.
+    permissions: Option<KeyPermissions>,
 }
 
 impl From<Credential> for Row {
     fn from(key: Credential) -> Self {
         Row {
             restrictions: KeyRestrictions::from_json(&key.restrictions).ok(),
+            permissions: KeyPermissions::from_json(&key.permissions).ok(),
             key,
         }
     }
@@ -76,7 +87,12 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
     let keys = keys::list(&app, &member.caller()?).await?;
     let keys = keys.into_iter().map(Row::from).collect();
     let sleeps = !member.sandbox && member.merchant()?.status != MerchantStatus::Approved;
-    Ok(html(ListPage { page, keys, sleeps })?)
+    Ok(html(ListPage {
+        page,
+        keys,
+        may_permit: member.may(Action::PermitKeys),
+        sleeps,
+    })?)
 }
 
 /// The page that shows a new secret.
@@ -206,13 +222,7 @@ impl RestrictionsPage {
 
     /// The error of a field; empty if it has none.
     fn fault_of(&self, field: &str) -> String {
-        let text = self.fault.as_ref().map(ToString::to_string).unwrap_or_default();
-        let (wrong, reason) = text.split_once(" - ").unwrap_or_default();
-        if wrong == field {
-            reason.to_owned()
-        } else {
-            String::new()
-        }
+        fault_of(self.fault.as_ref(), field)
     }
 }
 
@@ -277,6 +287,152 @@ async fn restrict(
                 own_address,
                 fault: Some(fault),
                 unreadable: false,
+            })?;
+            Ok((StatusCode::BAD_REQUEST, page).into_response())
+        }
+    }
+}
+
+/// A member whom a key may name.
+struct Colleague {
+    id: Uuid,
+    name: String,
+    role: String,
+    /// Whether the member is chosen.
+    is_chosen: bool,
+}
+
+#[derive(Template)]
+#[template(path = "portal/keys/permissions.html")]
+struct PermissionsPage {
+    page: Page,
+    key: String,
+    acts: [KeyAct; 4],
+    /// The names of the chosen acts.
+    chosen: Vec<String>,
+    colleagues: Vec<Colleague>,
+    /// Whether the reader lacks a second factor, without which nothing is granted.
+    lacks_factor: bool,
+    /// Whether the account requires two people.
+    needs_two: bool,
+    /// Why the form was refused.
+    fault: Option<PermissionError>,
+    /// Whether the stored permissions cannot be read.
+    unreadable: bool,
+}
+
+impl PermissionsPage {
+    fn is_chosen(&self, act: &KeyAct) -> bool {
+        self.chosen.iter().any(|name| name == act.as_str())
+    }
+
+    /// The error of a field; empty if it has none.
+    fn fault_of(&self, field: &str) -> String {
+        fault_of(self.fault.as_ref(), field)
+    }
+}
+
+/// The reason of a fault if it concerns this field; otherwise empty.
+fn fault_of(fault: Option<&impl ToString>, field: &str) -> String {
+    let text = fault.map(ToString::to_string).unwrap_or_default();
+    let (wrong, reason) = text.split_once(" - ").unwrap_or_default();
+    if wrong == field {
+        reason.to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// The members whose role permits an act that names somebody, with the key's choice.
+fn colleagues(page: &Page, members: Vec<Membership>, chosen: &[Uuid]) -> Vec<Colleague> {
+    let is_able = |membership: &Membership| {
+        let role = membership.role.parse::<Role>().ok();
+        let mut actions = KeyAct::ALL.into_iter().filter_map(KeyAct::action);
+        actions.any(|action| permissions::may(role, false, action))
+    };
+    members
+        .into_iter()
+        .filter(is_able)
+        .map(|membership| Colleague {
+            id: membership.member.id,
+            role: page.word("role", &membership.role),
+            name: membership.member.name,
+            is_chosen: chosen.contains(&membership.member.id),
+        })
+        .collect()
+}
+
+async fn permissions(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    PathText(key): PathText,
+) -> Result<Response, Rejection> {
+    let caller = member.caller()?;
+    let found = keys::active(&app, &caller, &key).await?;
+    let stored = KeyPermissions::from_json(&found.permissions);
+    let unreadable = stored.is_err();
+    let stored = stored.unwrap_or_default();
+    let members = keys::candidates(&app, &caller).await?;
+    let chosen = stored.acts().iter().map(|act| act.as_str().to_owned());
+    Ok(html(PermissionsPage {
+        chosen: chosen.collect(),
+        colleagues: colleagues(&page, members, stored.reviewers()),
+        key: found.key,
+        acts: KeyAct::ALL,
+        lacks_factor: !member.has_second_factor(),
+        needs_two: settings(member.merchant()?)?.four_eyes,
+        fault: None,
+        unreadable,
+        page,
+    })?)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PermissionsForm {
+    acts: Vec<String>,
+    reviewers: Vec<Uuid>,
+}
+
+async fn permit(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    PathText(key): PathText,
+    Form(form): Form<PermissionsForm>,
+) -> Result<Response, Rejection> {
+    let caller = member.caller()?;
+    let key = keys::active(&app, &caller, &key).await?.key;
+    // The guard asked for a fresh proof, which is the second factor of whoever has one.
+    if !member.has_second_factor() {
+        let text =
+            "Set up a second factor under Your account first: only an owner with one may permit a key to act";
+        return Err(Problem::new(Kind::Forbidden, text).into());
+    }
+    let members = keys::candidates(&app, &caller).await?;
+    let candidate = |membership: &Membership| Candidate {
+        id: membership.member.id,
+        role: membership.role.parse().ok(),
+    };
+    let candidates: Vec<Candidate> = members.iter().map(candidate).collect();
+    let acts = form.acts.iter().map(String::as_str);
+    match KeyPermissions::new(acts, form.reviewers.iter().copied(), &candidates) {
+        Ok(permissions) => {
+            keys::permit(&app, &caller, &key, &permissions).await?;
+            Ok(done("/portal/keys", "permitted"))
+        }
+        Err(fault) => {
+            let page = html(PermissionsPage {
+                key,
+                acts: KeyAct::ALL,
+                chosen: form.acts,
+                colleagues: colleagues(&page, members, &form.reviewers),
+                lacks_factor: false,
+                needs_two: settings(member.merchant()?)?.four_eyes,
+                fault: Some(fault),
+                unreadable: false,
+                page,
             })?;
             Ok((StatusCode::BAD_REQUEST, page).into_response())
         }

@@ -16,7 +16,6 @@ use service::problem::{Kind, Problem};
 use service::retention::{self, Outlook};
 use service::{Shared, erasure, subject_access};
 use store::erasures::{self, Erasure};
-use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::page::{Page, done, html};
@@ -230,14 +229,6 @@ async fn erase(
         *response.status_mut() = StatusCode::BAD_REQUEST;
         return Ok(response);
     }
-    // A separate task, so that an erasure that has begun completes even if the client disconnects.
-    let erasing = {
-        let app = app.clone();
-        async move { erasure::erase(&app.db, &app.objects, scope, facemap_id, &actor).await }
-    };
-    app.recordings
-        .spawn(erasing.in_current_span())
-        .await
-        .map_err(|_| Problem::internal("the erasure panicked; the log says where"))??;
+    erasure::in_background(app, scope, facemap_id, actor).await?;
     Ok(done("/portal/privacy", "privacy.erased"))
 }

@@ -123,7 +123,10 @@ async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<R
             log_id: attempt.log_id,
             user: attempt.external_user_id.clone(),
             flow: attempt.flow_name.clone(),
-            who: who(attempt.proposed_by),
+            who: match attempt.proposed_by {
+                None if attempt.proposed_by_key => page.t("second.api_key"),
+                proposer => who(proposer),
+            },
             is_own: attempt.proposed_by == Some(member.staff_id),
         })
         .collect();

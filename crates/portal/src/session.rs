@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use portal_accounts::{passkeys, sessions};
 use secrecy::SecretString;
 use service::actor::of_staff;
-use service::caller::Caller;
+use service::caller::{Caller, NO_PERMISSIONS};
 use service::merchants::requires_second_factor;
 use service::permissions::{Action, Role, may};
 use service::problem::Problem;
@@ -92,6 +92,7 @@ impl Member {
             merchant: self.merchant()?.clone(),
             scope: self.scope()?,
             key: self.actor(),
+            permissions: NO_PERMISSIONS.into(),
             session: None,
         })
     }

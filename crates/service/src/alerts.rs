@@ -15,11 +15,11 @@ use verification::screening::ScreeningHit;
 
 use super::actor::By;
 use super::attempt_detail::{Detail, unreadable};
-use super::dispositions::MAX_REASON;
 use super::four_eyes::{self, Change};
 use super::suppressions::{self, REASONS, SetAsideOutcome};
 use super::watched;
 use crate::problem::{Kind, Problem};
+use verification::status::MAX_REASON;
 
 /// How long a claim lasts.
 const CLAIM_MS: i64 = 10 * 60 * 1_000;

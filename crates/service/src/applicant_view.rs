@@ -19,7 +19,7 @@ use verification::screening::StoredScreening;
 use super::attempt_detail::{Detail, SimilarFace};
 use super::dispositions::{self, HitConclusion};
 use super::{App, reviews, suppressions};
-use crate::actor::staff_id;
+use crate::actor::{key_and_reviewer, staff_id};
 use crate::problem::Problem;
 
 /// The maximum number of the person's attempts that are listed.
@@ -267,13 +267,19 @@ pub async fn group_names(
 
 impl View {
     fn mentioned(&self) -> Vec<Uuid> {
+        let named = |actor: &str| staff_id(actor).or(key_and_reviewer(actor).map(|(_, reviewer)| reviewer));
         let decided = self
             .decisions
             .iter()
-            .filter_map(|decision| staff_id(&decision.actor));
+            .filter_map(|decision| named(&decision.actor));
+        let by_key = self
+            .proposal
+            .iter()
+            .filter_map(|proposal| named(proposal.key_actor.as_deref()?));
         let noted = self.notes.iter().map(|note| note.staff_id);
         let suppressed = self.suppressions.iter().flatten().map(|entry| entry.staff_id);
         decided
+            .chain(by_key)
             .chain(noted)
             .chain(suppressed)
             .chain(self.proposal.iter().filter_map(|proposal| proposal.staff_id))
@@ -286,12 +292,14 @@ impl View {
             .collect()
     }
 
-    /// The name of an actor: a member of staff, an API key or the command line.
+    /// The name of an actor: a member of staff, an API key with the member whom it named, or the command line.
     pub fn name_of(&self, actor: &str) -> String {
-        match staff_id(actor) {
-            Some(id) => self.staff.get(&id).cloned().unwrap_or_else(|| actor.to_owned()),
-            None => actor.to_owned(),
-        }
+        let name = |id: &Uuid| self.staff.get(id).cloned();
+        let known = match key_and_reviewer(actor) {
+            Some((key, reviewer)) => name(&reviewer).map(|name| format!("{key} ({name})")),
+            None => staff_id(actor).and_then(|id| name(&id)),
+        };
+        known.unwrap_or_else(|| actor.to_owned())
     }
 
     /// The name of a Group, or its id if the Group was deleted.

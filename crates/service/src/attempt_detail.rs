@@ -143,6 +143,26 @@ pub(crate) fn for_its_person(attempt: &Attempt) -> Result<Value, Problem> {
     })
 }
 
+/// The members of [`Detail`] that reviewers see beyond [`EXPORTED`]: their own reasons, and what concerns other people.
+const REVIEWED: [&str; 5] = ["expected", "holds", "reuses", "similar", "undecided"];
+
+/// An attempt's measures as reviewers may receive them: without biometric templates, and without members that this
+/// version does not know.
+///
+/// # Errors
+/// 503 if this version cannot read the record.
+pub(crate) fn for_reviewers(attempt: &Attempt) -> Result<Value, Problem> {
+    let read = || -> serde_json::Result<Value> {
+        let mut members: serde_json::Map<String, Value> = serde_json::from_str(&attempt.detail)?;
+        members.retain(|name, _| EXPORTED.contains(&name.as_str()) || REVIEWED.contains(&name.as_str()));
+        Ok(members.into())
+    };
+    read().map_err(|error| {
+        let fault = verification::json::describe_without_values(&error);
+        unreadable(attempt.log_id, "detail", &fault)
+    })
+}
+
 fn exported(detail: &str) -> serde_json::Result<Value> {
     let mut members: serde_json::Map<String, Value> = serde_json::from_str(detail)?;
     // An expected person who was confirmed is this one. Any other may be somebody else.

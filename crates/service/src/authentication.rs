@@ -11,7 +11,7 @@ use store::sessions;
 use uuid::Uuid;
 
 use crate::App;
-use crate::caller::{Caller, check_account_may_call};
+use crate::caller::{Caller, NO_PERMISSIONS, check_account_may_call};
 use crate::config::RateClass;
 use crate::key_restrictions::KeyRestrictions;
 use crate::problem::{Family, Kind, Problem};
@@ -44,6 +44,7 @@ pub async fn with_key(
         merchant: found.merchant,
         scope: found.scope,
         key,
+        permissions: found.permissions,
         session: None,
     };
     Ok((caller, found.restrictions))
@@ -88,6 +89,7 @@ pub async fn with_token(
         merchant,
         scope,
         key: format!("session {}", session.id),
+        permissions: NO_PERMISSIONS.into(),
         session: Some(session),
     })
 }

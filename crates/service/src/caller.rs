@@ -17,9 +17,14 @@ pub struct Caller {
     pub scope: Scope,
     /// The API key, the session's id, or `staff:ID` of a portal member, for the audit trail.
     pub key: String,
+    /// What the API key may do to people, as stored; `{}`, which means nothing, for every other caller.
+    pub permissions: String,
     /// The hosted session of the access token, as it was at authentication. It may have ended.
     pub session: Option<Session>,
 }
+
+/// The permissions of a caller without any.
+pub const NO_PERMISSIONS: &str = "{}";
 
 impl Caller {
     /// An audit entry: this caller did `action` to `subject`.

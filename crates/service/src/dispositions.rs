@@ -6,13 +6,11 @@ use store::attempts::{self, Attempt};
 use store::dispositions;
 use store::{Conn, Db, Scope, Tx, review};
 use verification::hits::{Disposition, HitsRefusal, check_approval};
+use verification::status::MAX_REASON;
 
 use super::audit_trail::note;
 use super::stored_hits::hits;
 use crate::problem::{Kind, Problem};
-
-/// The maximum length of a reason for a decision or a disposition, in characters.
-pub const MAX_REASON: usize = 1_000;
 
 /// A conclusion about one hit.
 #[derive(Clone, Debug)]

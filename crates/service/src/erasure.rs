@@ -14,9 +14,10 @@ use store::audit::{self, Entry};
 use store::erasure_journal::KeyId;
 use store::erasures::ObjectRemoval;
 use store::{Db, Objects, Scope, earlier_rows, erasures, faces, people};
+use tracing::Instrument as _;
 use uuid::Uuid;
 
-use super::App;
+use super::{App, Shared};
 use crate::problem::Problem;
 
 /// How often an erasure starts again because a merge gave the person more keys in the meantime.
@@ -73,6 +74,26 @@ pub async fn erase(
     Err(Problem::unavailable(
         "The person was changed while it was being erased; please repeat the request",
     ))
+}
+
+/// [`erase`] in a separate task, so that an erasure that has begun completes even if the client disconnects.
+///
+/// # Errors
+/// As [`erase`].
+pub async fn in_background(
+    app: Shared,
+    scope: Scope,
+    facemap_id: Uuid,
+    actor: String,
+) -> Result<Erased, Problem> {
+    let erasing = {
+        let app = app.clone();
+        async move { erase(&app.db, &app.objects, scope, facemap_id, &actor).await }
+    };
+    app.recordings
+        .spawn(erasing.in_current_span())
+        .await
+        .map_err(|_| Problem::internal("the erasure panicked; the log says where"))?
 }
 
 fn not_begun(error: store::Error) -> Problem {

@@ -3,11 +3,13 @@
 
 use store::audit::Entry;
 use store::credentials::{self, Credential, NewCredential};
+use store::staff::{self, Membership};
 use store::{Error, Scope, Tx};
 
 use super::App;
 use super::operations::record_for_account;
 use crate::caller::Caller;
+use crate::key_permissions::KeyPermissions;
 use crate::key_restrictions::KeyRestrictions;
 use crate::problem::{Kind, Problem};
 
@@ -129,6 +131,35 @@ pub(crate) async fn set_restrictions(
         detail: &stored,
     };
     Ok(record_for_account(tx, scope, &entry).await?)
+}
+
+/// Sets what a key may do to people. It takes effect with the next request, on every node.
+pub async fn permit(
+    app: &App,
+    caller: &Caller,
+    key: &str,
+    permissions: &KeyPermissions,
+) -> Result<(), Problem> {
+    owned(app, caller, key).await?;
+    let stored = permissions.to_json();
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !credentials::set_permissions(tx, caller.scope.merchant_id, key, &stored).await? {
+            return Err(missing());
+        }
+        let entry = Entry {
+            detail: &stored,
+            ..caller.audit_entry("key.permitted", key)
+        };
+        Ok(record_for_account(tx, caller.scope, &entry).await?)
+    })
+}
+
+/// The active members of the account, whom a key may name if their role permits its acts.
+pub async fn candidates(app: &App, caller: &Caller) -> Result<Vec<Membership>, Problem> {
+    let mut conn = app.db.read().await?;
+    let mut members = staff::of_merchant(&mut conn, caller.scope.merchant_id).await?;
+    members.retain(Membership::is_active);
+    Ok(members)
 }
 
 /// A key of the account's mode that still works.

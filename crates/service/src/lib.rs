@@ -5,6 +5,7 @@
 //! `store`, and picture processing is in the engines.
 
 pub mod actor;
+pub mod acts_by_key;
 pub mod admissions;
 pub mod alerts;
 pub mod api_log;
@@ -42,6 +43,7 @@ pub mod identify;
 pub mod insight;
 pub mod installation_acts;
 pub mod invitation_file;
+pub mod key_permissions;
 pub mod key_renewal;
 pub mod key_restrictions;
 pub mod keys;

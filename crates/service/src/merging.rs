@@ -17,12 +17,12 @@ use verification::status::AttemptStatus;
 
 use super::actor::{By, actor_name};
 use super::attempt_detail::Detail;
-use super::dispositions::MAX_REASON;
 use super::four_eyes::{self, Change};
 use super::held_faces::is_of_newest_model;
 use super::identify::existing;
 use super::{App, applicant_view, names};
 use crate::problem::{Kind, Problem};
+use verification::status::MAX_REASON;
 
 /// The latest attempts of each person that are read to see whether they required two people.
 const MOST_READ: i64 = 50;

@@ -111,6 +111,8 @@ actions! {
     Apply => Grantee::Roles(&[Owner]),
     /// API keys and their secrets.
     ViewKeys => BUILDERS,
+    /// Letting an API key read evidence, decide, erase and export.
+    PermitKeys => Grantee::Roles(&[Owner]),
     /// Viewing Flows and Groups.
     ViewFlows => EVERY_ROLE,
     /// Creating and changing Flows.
@@ -168,6 +170,7 @@ impl Action {
             self,
             Action::ManagePasskeys
                 | Action::ViewKeys
+                | Action::PermitKeys
                 | Action::ErasePerson
                 | Action::ExportPerson
                 | Action::ManageOperators
@@ -199,6 +202,7 @@ mod tests {
                     | Action::RequireSecondFactor
                     | Action::Apply
                     | Action::ViewKeys
+                    | Action::PermitKeys
                     | Action::EditFlows
                     | Action::EditGroups
                     | Action::ManageRules

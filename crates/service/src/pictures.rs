@@ -25,6 +25,11 @@ pub struct Original {
     pub format: Option<Format>,
 }
 
+/// Whether an object of an attempt is a submitted file.
+pub(crate) fn is_file(name: &str) -> bool {
+    FileField::ALL.into_iter().any(|field| field.as_str() == name)
+}
+
 fn missing() -> Problem {
     Problem::not_found("There is no such file")
 }

@@ -6,14 +6,14 @@ use store::attempts::{self, Attempt};
 use store::review::{self, Filter, Proposal, QueueOrder, QueuePosition};
 use store::{Conn, Db, Scope, Tx, registrations, rescreenings};
 use uuid::Uuid;
-use verification::four_eyes::{Act, needs_second_person};
+use verification::four_eyes::{Act, KeyEffect, effect_by_key, needs_second_person};
 use verification::hits::Disposition;
 use verification::status::{
-    AttemptStatus, Decision, DecisionError, StatusEvent, apply_decision, registration_status,
+    AttemptStatus, Decision, DecisionError, MAX_NOTE, MAX_REASON, StatusEvent, apply_decision,
+    registration_status,
 };
 
 use super::audit_trail::note;
-use super::dispositions::MAX_REASON;
 use super::dispositions::{self, HitConclusion};
 use super::face_replicas::{FaceReplicas, Replica};
 use super::{events, four_eyes, held_faces, sessions};
@@ -37,6 +37,8 @@ pub struct DecisionRequest<'a> {
     pub actor: &'a str,
     /// The actor's id if it is a member of staff, for claims and four eyes.
     pub staff_id: Option<Uuid>,
+    /// The member whom the request of an API key names as responsible; `None`: no key decides.
+    pub reviewer: Option<Uuid>,
     /// The [`version`] that was reviewed; `None`: the current one.
     pub version: Option<i64>,
     /// Dispositions of hits that are recorded with the decision, each with its reason.
@@ -57,10 +59,18 @@ pub enum Outcome {
 pub enum SecondOutcome {
     /// The proposal was carried out.
     Decided(AttemptStatus),
-    /// The command line had proposed it: this person is now its proposer, and another one must confirm it.
+    /// No person had proposed it: this person is now its proposer, and another one must confirm it.
     Adopted,
     /// The proposal was rejected, or withdrawn by its proposer.
     Dropped,
+}
+
+/// A proposer's name in the audit trail.
+pub fn proposer(proposal: &Proposal) -> String {
+    match (&proposal.staff_id, &proposal.key_actor) {
+        (None, Some(key_actor)) => key_actor.clone(),
+        _ => four_eyes::actor_name(proposal.staff_id),
+    }
 }
 
 /// A version of an attempt's state for decisions. A decision that was made on one state must not apply to
@@ -119,9 +129,21 @@ pub async fn decide(
             dispositions::allow_approval(tx, scope, &attempt, wish.reason).await?;
         }
         let act = Act::of_decision(wish.decision, attempt.status == AttemptStatus::Declined);
-        if needs_second_person(act, four_eyes::of_attempt(tx, scope, &attempt).await?) {
+        let state = four_eyes::of_attempt(tx, scope, &attempt).await?;
+        let is_proposal = match wish.reviewer.map(|_| effect_by_key(act, state)) {
+            None => needs_second_person(act, state),
+            Some(KeyEffect::Propose) => true,
+            Some(KeyEffect::CarryOut) => false,
+            Some(KeyEffect::Refuse) => {
+                let text = "Only a person may do this, in the portal";
+                return Err(Problem::new(Kind::Forbidden, text).named("not_by_key"));
+            }
+        };
+        if is_proposal {
             four_eyes::may_propose(tx, scope.merchant_id, wish.staff_id).await?;
-            review::propose(tx, scope, &attempt, wish.decision, wish.staff_id, wish.reason).await?;
+            let key_actor = wish.reviewer.map(|_| wish.actor);
+            let by = (wish.staff_id, key_actor);
+            review::propose(tx, scope, &attempt, wish.decision, by, wish.reason).await?;
             if wish.staff_id.is_some() {
                 review::release(tx, scope, wish.log_id, wish.staff_id).await?;
             }
@@ -175,15 +197,18 @@ pub async fn second(
             reason: proposal.reason.as_deref(),
             actor,
             staff_id: Some(staff_id),
+            reviewer: None,
             version: None,
             dispositions: &[],
         };
         may_decide(tx, scope, &wish).await?;
-        let proposer = four_eyes::actor_name(proposal.staff_id);
+        let proposer = proposer(&proposal);
         let detail = json!({"decision": proposal.decision, "proposedBy": proposer}).to_string();
-        if confirmed && proposal.staff_id.is_none() {
-            // The command line does not count as a person: the first person who agrees becomes the proposer,
-            // and a second one confirms.
+        let act = Act::of_decision(proposal.decision, attempt.status == AttemptStatus::Declined);
+        let needs_two = needs_second_person(act, four_eyes::of_attempt(tx, scope, &attempt).await?);
+        if confirmed && proposal.staff_id.is_none() && needs_two {
+            // Neither the command line nor an API key counts as a person: the first person who agrees becomes the
+            // proposer, and a second one confirms.
             review::set_proposer(tx, scope, log_id, staff_id).await?;
             // The proposer has nothing more to do here: their claim must not hold up the second person.
             review::release(tx, scope, log_id, Some(staff_id)).await?;
@@ -232,7 +257,7 @@ async fn lock_reviewed_attempt(
 /// Refuses a decision on an attempt that a colleague has claimed.
 async fn may_decide(tx: &mut Tx, scope: Scope, wish: &DecisionRequest<'_>) -> Result<(), Problem> {
     let claim = review::claim_of(tx, scope, wish.log_id).await?;
-    match (claim, wish.staff_id) {
+    match (claim, wish.staff_id.or(wish.reviewer)) {
         (Some(claim), Some(staff_id)) if claim.staff_id != staff_id => {
             let text = "A colleague is reviewing this attempt. Take it over first";
             Err(Problem::new(Kind::Conflict, text).named("claimed"))
@@ -376,9 +401,6 @@ pub async fn claim_next(
     }
     Ok(None)
 }
-
-/// Longest note, in characters.
-pub const MAX_NOTE: usize = 4_000;
 
 /// Adds a reviewer's note to an attempt.
 pub async fn add_note(

@@ -36,6 +36,8 @@ pub struct Credential {
     pub has_secret: bool,
     /// What it may do, as JSON; `{}` means everything.
     pub restrictions: String,
+    /// What it may do to people, as JSON; `{}` means nothing.
+    pub permissions: String,
 }
 
 /// A key with its secret, which is shown only now.
@@ -58,6 +60,8 @@ pub struct Caller {
     pub key: String,
     /// What the key may do, as JSON. It has not been checked yet.
     pub restrictions: String,
+    /// What the key may do to people, as JSON. It has not been checked yet.
+    pub permissions: String,
 }
 
 /// The result of checking a key and its secret. It does not reveal why a caller was rejected.
@@ -122,7 +126,7 @@ pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Credential>,
         ),
         Credential,
         "select key, sandbox, created_at, previous_until, revoked_at, length(secret_hash) > 0 as has_secret,
-             restrictions
+             restrictions, permissions
          from credentials
          where merchant_id = $1 order by created_at desc, key"
     )
@@ -200,10 +204,32 @@ pub async fn set_restrictions(
     )? == 1)
 }
 
+/// Sets what a key may do to people, as JSON; returns whether the key was active.
+pub async fn set_permissions(
+    tx: &mut Tx,
+    merchant_id: Uuid,
+    key: &str,
+    permissions: &str,
+) -> Result<bool, Error> {
+    const SQL: &str =
+        "update credentials set permissions = $3 where merchant_id = $1 and key = $2 and revoked_at is null";
+    Ok(execute!(
+        tx,
+        both_modes(
+            merchant_id,
+            "a key's id is unique in the account and carries its mode"
+        ),
+        SQL,
+        key,
+        permissions
+    )? == 1)
+}
+
 #[derive(sqlx::FromRow)]
 struct CredentialRow {
     sandbox: bool,
     restrictions: String,
+    permissions: String,
     secret_hash: Vec<u8>,
     previous_hash: Option<Vec<u8>>,
     previous_until: Option<i64>,
@@ -221,7 +247,7 @@ pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<Au
         conn,
         across_accounts("a request names its account by the key alone"),
         CredentialRow,
-        "select c.sandbox, c.restrictions, c.secret_hash, c.previous_hash, c.previous_until,
+        "select c.sandbox, c.restrictions, c.permissions, c.secret_hash, c.previous_hash, c.previous_until,
                 m.id, m.short_id, m.name, m.status, m.settings, m.created_at, m.updated_at
          from merchants m join credentials c on c.merchant_id = m.id
          where m.short_id = $1 and c.key = $2 and c.revoked_at is null",
@@ -251,6 +277,7 @@ pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<Au
                 scope,
                 key: key.into(),
                 restrictions: stored.restrictions,
+                permissions: stored.permissions,
             })))
         }
         _ => Ok(AuthOutcome::Rejected),

@@ -93,8 +93,10 @@ pub struct PendingAttempt {
     pub claim: Option<Claim>,
     /// Whether a decision on it waits for a second person.
     pub is_proposed: bool,
-    /// The member of staff who proposed that decision; `None` without a proposal, or for the command line.
+    /// The member of staff who proposed that decision; `None` without a proposal, or if no person proposed it.
     pub proposed_by: Option<Uuid>,
+    /// Whether an API key proposed it.
+    pub proposed_by_key: bool,
     /// When it was last decided or reopened (ms). For a pending attempt this is when it was reopened.
     pub decided_at: Option<i64>,
 }
@@ -118,6 +120,7 @@ struct Row {
     claim_staff: Option<Uuid>,
     claim_until: Option<i64>,
     proposed_by: Option<Uuid>,
+    proposed_by_key: bool,
     decided_at: Option<i64>,
 }
 
@@ -151,10 +154,12 @@ macro_rules! page {
         concat!(
             "select a.log_id, a.id, a.facemap_id, a.priority, a.created_at, a.flow_id, a.flow_name, a.grouping_id,
                     a.country, a.codes, a.document_types, a.wrapped_key, a.external_id_sealed, a.decided_at,
-                    p.wrapped_key as person_key, q.claim_staff, q.claim_until, q.proposed_by
+                    p.wrapped_key as person_key, q.claim_staff, q.claim_until, q.proposed_by,
+                    q.proposed_by_key
              from (",
             waiting!(
-                "a.log_id, a.priority, c.staff_id as claim_staff, c.until as claim_until, o.staff_id as proposed_by",
+                "a.log_id, a.priority, c.staff_id as claim_staff, c.until as claim_until, o.staff_id as proposed_by,
+                 o.key_actor is not null as proposed_by_key",
                 $rest
             ),
             ") q join attempts a on a.merchant_id = $1 and a.sandbox = $2 and a.log_id = q.log_id
@@ -252,6 +257,7 @@ pub async fn queue(
                 claim: claim.map(|(staff_id, until)| Claim { staff_id, until }),
                 is_proposed: row.proposed_by.is_some(),
                 proposed_by: row.proposed_by.and_then(staff_of),
+                proposed_by_key: row.proposed_by_key,
                 decided_at: row.decided_at,
             })
         })
@@ -434,8 +440,10 @@ pub async fn notes(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<V
 pub struct Proposal {
     /// The proposed decision.
     pub decision: Decision,
-    /// The member of staff who proposed it; `None` for the command line, which does not count as a person.
+    /// The member of staff who proposed it; `None` for the command line and API keys, which do not count as people.
     pub staff_id: Option<Uuid>,
+    /// The API key that proposed it, and the member whom it named, as the audit trail names them.
+    pub key_actor: Option<String>,
     /// The reason (sealed).
     pub reason: Option<String>,
     /// When it was proposed (ms).
@@ -450,7 +458,7 @@ fn proposal_context(scope: Scope, attempt: &Attempt) -> SealContext<'_> {
     }
 }
 
-/// The value of `review_proposals.staff_id` for the command line.
+/// The value of `review_proposals.staff_id` for the command line and API keys.
 const COMMAND_LINE: Uuid = Uuid::nil();
 
 fn staff_of(column: Uuid) -> Option<Uuid> {
@@ -466,7 +474,7 @@ pub async fn propose(
     scope: Scope,
     attempt: &Attempt,
     decision: Decision,
-    staff_id: Option<Uuid>,
+    (staff_id, key_actor): (Option<Uuid>, Option<&str>),
     reason: Option<&str>,
 ) -> Result<(), Error> {
     let place = proposal_context(scope, attempt);
@@ -475,13 +483,14 @@ pub async fn propose(
     execute!(
         tx,
         scope,
-        "insert into review_proposals (merchant_id, sandbox, log_id, decision, staff_id, reason_sealed, at)
-         values ($1, $2, $3, $4, $5, $6, $7)",
+        "insert into review_proposals (merchant_id, sandbox, log_id, decision, staff_id, reason_sealed, at, key_actor)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
         attempt.log_id,
         decision.as_str(),
         staff_id.unwrap_or(COMMAND_LINE),
         reason.as_deref(),
-        now
+        now,
+        key_actor
     )
     .map(|_| ())
 }
@@ -491,11 +500,11 @@ pub async fn propose(
 /// # Errors
 /// [`Error::Sealed`].
 pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Option<Proposal>, Error> {
-    const SQL: &str = "select decision, staff_id, reason_sealed, at from review_proposals
+    const SQL: &str = "select decision, staff_id, reason_sealed, at, key_actor from review_proposals
                where merchant_id = $1 and sandbox = $2 and log_id = $3";
-    type Row = (Word<Decision>, Uuid, Option<Vec<u8>>, i64);
+    type Row = (Word<Decision>, Uuid, Option<Vec<u8>>, i64, Option<String>);
     let row = fetch!(optional, conn, scope, Row, SQL, attempt.log_id)?;
-    row.map(|(Word(decision), staff_id, sealed, at)| {
+    row.map(|(Word(decision), staff_id, sealed, at, key_actor)| {
         let place = proposal_context(scope, attempt);
         let reason = sealed
             .map(|sealed| attempt.key.open_text(&place, &sealed))
@@ -503,6 +512,7 @@ pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
         Ok(Proposal {
             decision,
             staff_id: staff_of(staff_id),
+            key_actor,
             reason,
             at,
         })
@@ -510,8 +520,8 @@ pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
     .transpose()
 }
 
-/// Makes a member of staff the proposer of a decision that the command line proposed; returns whether it had
-/// no proposer.
+/// Makes a member of staff the proposer of a decision that no person proposed; returns whether it had no
+/// proposer.
 pub async fn set_proposer(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update review_proposals set staff_id = $4, at = $5

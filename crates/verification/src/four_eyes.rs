@@ -119,6 +119,38 @@ pub fn needs_second_person(act: Act, state: FourEyesScope) -> bool {
     }
 }
 
+/// What becomes of an act that an API key performs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyEffect {
+    /// It is carried out.
+    CarryOut,
+    /// It waits until people agree, as many as would have to without the key.
+    Propose,
+    /// Only a person may perform it.
+    Refuse,
+}
+
+/// What becomes of an act of an API key. A key is not a person: nobody passes by its act alone, and it is never one of
+/// the two who must agree.
+pub fn effect_by_key(act: Act, state: FourEyesScope) -> KeyEffect {
+    match act {
+        Act::Approve => KeyEffect::Propose,
+        Act::Decline if needs_second_person(act, state) => KeyEffect::Propose,
+        Act::Decline => KeyEffect::CarryOut,
+        Act::Reopen
+        | Act::ReopenDeclined
+        | Act::SetAside
+        | Act::MergePeople
+        | Act::SplitPerson
+        | Act::BulkDecision
+        | Act::WeakenFlow
+        | Act::MakeFlow
+        | Act::WeakenAccount
+        | Act::RemoveList
+        | Act::CountMember => KeyEffect::Refuse,
+    }
+}
+
 /// A member of a Flow or account whose change lets more people pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weakening {

@@ -29,6 +29,7 @@ mod name_source;
 pub mod names;
 pub mod picture;
 pub mod refusal;
+pub mod request_by_key;
 pub mod requirements;
 pub mod rescreening;
 pub mod response;

@@ -3,6 +3,11 @@
 
 pub use reference::status::{AttemptStatus, Decision, UnknownWord};
 
+/// The most characters of a reason for a decision or a disposition.
+pub const MAX_REASON: usize = 1_000;
+/// The most characters of a reviewer's note.
+pub const MAX_NOTE: usize = 4_000;
+
 /// `idvResult.sdkStatus`, the status for a hosted page.
 pub fn sdk_status(status: AttemptStatus) -> &'static str {
     match status {

@@ -11,7 +11,7 @@ use sanctions::{ListFormat, ListStore};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::caller::Caller;
+use service::caller::{Caller, NO_PERMISSIONS};
 use service::list_set::CheckedSet;
 use service::permissions::Role;
 use service::{App, flows, groups, list_set, merchants, sessions};
@@ -121,6 +121,7 @@ async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
             sandbox: true,
         },
         key: "command line".into(),
+        permissions: NO_PERMISSIONS.into(),
         session: None,
     };
     let body =

@@ -6,8 +6,8 @@ use serde_json::json;
 use service::config::DataConfig;
 use service::face_replicas::FaceReplicas;
 use service::reviews::{self, DecisionRequest, Outcome};
+use service::stored_hits;
 use service::time::iso;
-use service::{four_eyes, stored_hits};
 use store::{Db, Scope, merchants, review};
 use uuid::Uuid;
 use verification::hits::Disposition;
@@ -107,6 +107,7 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
             reason: reason.as_deref(),
             actor: "command line",
             staff_id: None,
+            reviewer: None,
             version: None,
             dispositions,
         };
@@ -171,7 +172,7 @@ async fn list(db: &Db, scopes: &[Scope]) -> anyhow::Result<()> {
             let proposal = review::proposal(&mut db.read().await?, *scope, &attempt).await?;
             let proposal = proposal.map(|proposal| {
                 json!({
-                    "decision": proposal.decision, "proposedBy": four_eyes::actor_name(proposal.staff_id),
+                    "decision": proposal.decision, "proposedBy": reviews::proposer(&proposal),
                     "createdAt": iso(proposal.at),
                 })
             });

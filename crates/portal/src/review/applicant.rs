@@ -9,10 +9,10 @@ use http_server::error::Rejection;
 use serde::Deserialize;
 use service::applicant_view::{self, View};
 use service::attempt_detail::{FraudKind, FraudSign, PictureMeasures};
-use service::four_eyes::pages::Members;
+use service::four_eyes::pages::{Members, ProposalFacts};
 use service::permissions::Action;
 use service::problem::{Family, Problem};
-use service::{Shared, people, suppressions};
+use service::{Shared, four_eyes, people, suppressions};
 use store::reason_templates::{self, ReasonTemplate};
 use store::review::Proposal;
 use verification::hits::Disposition;
@@ -267,8 +267,11 @@ async fn render(
     let reasons = reason_templates::list(&mut app.db.read().await?, scope.merchant_id).await?;
     let proposal = match &view.proposal {
         Some(proposal) => {
-            let members = Members::of(&mut app.db.read().await?, scope.merchant_id).await?;
-            let offer = Offer::new(&page, member, &members, &proposal.into(), None);
+            let mut conn = app.db.read().await?;
+            let members = Members::of(&mut conn, scope.merchant_id).await?;
+            let state = four_eyes::of_attempt(&mut conn, scope, &view.attempt).await?;
+            let facts = ProposalFacts::of_decision(proposal, state, view.attempt.status);
+            let offer = Offer::new(&page, member, &members, &facts, None);
             let reason = proposal.reason.clone().unwrap_or_default();
             Some((proposal_sentence(&page, &view, proposal), reason, offer))
         }
@@ -365,13 +368,12 @@ async fn render(
 /// A sentence that states the proposed decision and its proposer.
 fn proposal_sentence(page: &Page, view: &View, proposal: &Proposal) -> String {
     let decision = page.word("review.decision", proposal.decision.as_str());
-    match &proposal.staff_id {
-        Some(staff_id) => {
-            let who = view.staff_name(staff_id);
-            page.tf("review.proposal", &[("who", &who), ("decision", &decision)])
-        }
-        None => page.t1("review.proposal.command_line", "decision", decision),
-    }
+    let who = match (&proposal.staff_id, &proposal.key_actor) {
+        (Some(staff_id), _) => view.staff_name(staff_id),
+        (None, Some(key_actor)) => view.name_of(key_actor),
+        (None, None) => return page.t1("review.proposal.command_line", "decision", decision),
+    };
+    page.tf("review.proposal", &[("who", &who), ("decision", &decision)])
 }
 
 /// Why an attempt waits for a reviewer although no check failed.

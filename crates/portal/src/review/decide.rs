@@ -130,6 +130,7 @@ async fn carry_out(
                 reason: reason.as_deref(),
                 actor: &actor,
                 staff_id: Some(member.staff_id),
+                reviewer: None,
                 version: Some(form.reviewed()?),
                 dispositions: &[],
             };

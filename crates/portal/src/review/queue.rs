@@ -277,6 +277,7 @@ pub async fn page(
                 .map(|claim| (name(&claim.staff_id), claim.staff_id == member.staff_id)),
             proposed_by: waiting.is_proposed.then(|| match &waiting.proposed_by {
                 Some(staff_id) => name(staff_id),
+                None if waiting.proposed_by_key => page.t("second.api_key"),
                 None => page.t("second.command_line"),
             }),
             flow_name: waiting.flow_name,

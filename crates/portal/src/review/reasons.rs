@@ -8,12 +8,12 @@ use axum::response::Response;
 use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use serde::Deserialize;
-use service::dispositions::MAX_REASON;
 use service::problem::Problem;
 use service::{Shared, review_tools};
 use store::reason_templates::{self, ReasonTemplate};
 use uuid::Uuid;
 use verification::status::Decision;
+use verification::status::MAX_REASON;
 
 use crate::page::{Page, done, html};
 use crate::session::Member;

@@ -12,7 +12,8 @@ use store::staff;
 use store::{Conn, Scope};
 use uuid::Uuid;
 pub use verification::four_eyes::Obstacle;
-use verification::four_eyes::{Confirmer, Proposer, obstacle};
+use verification::four_eyes::{Act, Confirmer, FourEyesScope, Proposer, needs_second_person, obstacle};
+use verification::status::AttemptStatus;
 
 use super::change::{Change, MEMBER, PendingProposal};
 use super::doubts::let_in_by;
@@ -77,7 +78,7 @@ pub async fn outdated(
 /// The facts of a proposal that determine who may confirm it.
 #[derive(Clone, Copy, Debug)]
 pub struct ProposalFacts {
-    /// Who proposed it; `None`: the command line.
+    /// Who proposed it; `None`: no person, but the command line or an API key.
     pub by: Option<Uuid>,
     /// When (ms).
     pub at: i64,
@@ -87,6 +88,8 @@ pub struct ProposalFacts {
     pub about: Option<Uuid>,
     /// The member who gave that member access; `None`: the command line.
     pub let_in_by: Option<Uuid>,
+    /// Whether two people must agree if no person proposed it.
+    pub needs_two: bool,
 }
 
 impl From<&PendingProposal> for ProposalFacts {
@@ -103,13 +106,17 @@ impl From<&PendingProposal> for ProposalFacts {
                 Change::Member { .. } => let_in_by(&waiting.subject),
                 _ => None,
             },
+            needs_two: true,
         }
     }
 }
 
-impl From<&Proposal> for ProposalFacts {
-    fn from(proposal: &Proposal) -> Self {
+impl ProposalFacts {
+    /// The facts of a proposed decision on an attempt. An API key can propose one where two people are not required.
+    pub fn of_decision(proposal: &Proposal, state: FourEyesScope, status: AttemptStatus) -> Self {
+        let act = Act::of_decision(proposal.decision, status == AttemptStatus::Declined);
         ProposalFacts {
+            needs_two: needs_second_person(act, state),
             by: proposal.staff_id,
             at: proposal.at,
             action: Action::Decide,
@@ -218,9 +225,9 @@ impl Members {
     }
 
     /// Whether agreement makes a member only the proposer, so that a second person must confirm. This is so
-    /// if the command line proposed the act.
+    /// if no person proposed an act that needs two.
     pub fn is_support(&self, proposed: &ProposalFacts) -> bool {
-        proposed.by.is_none() && (proposed.about.is_none() || self.able(proposed) > 1)
+        proposed.by.is_none() && proposed.needs_two && (proposed.about.is_none() || self.able(proposed) > 1)
     }
 
     /// Whether too few members may confirm a proposal, so that it cannot be carried out.
@@ -236,6 +243,7 @@ impl Members {
             action,
             about: None,
             let_in_by: None,
+            needs_two: true,
         })
     }
 }

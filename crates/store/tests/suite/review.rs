@@ -162,7 +162,15 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
     .unwrap();
     let four = attempt(&bench, scope, 4).await;
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        review::propose(tx, scope, &four, Decision::Approve, Some(bob), Some("fits")).await
+        review::propose(
+            tx,
+            scope,
+            &four,
+            Decision::Approve,
+            (Some(bob), None),
+            Some("fits"),
+        )
+        .await
     })
     .unwrap();
     drop(conn);
@@ -348,14 +356,14 @@ pub(crate) async fn notes_and_proposals_are_sealed(bench: Bench) {
             scope,
             &logged,
             Decision::Decline,
-            Some(bob),
+            (Some(bob), None),
             Some("not his document"),
         )
         .await
     })
     .unwrap();
     let again = store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        review::propose(tx, scope, &logged, Decision::Approve, Some(ada), None).await
+        review::propose(tx, scope, &logged, Decision::Approve, (Some(ada), None), None).await
     });
     assert!(matches!(again, Err(Error::Conflict)));
     let mut conn = bench.read().await;

@@ -54,7 +54,7 @@ async fn rows(bench: &Bench) -> Rows {
         let (status, decision) = (AttemptStatus::Declined, Decision::Decline);
         attempts::decide(tx, scope, &attempt, status, decision, "reviewer", Some("a copy")).await?;
         registrations::set_status(tx, scope, registration_id, Some(status)).await?;
-        review::propose(tx, scope, &attempt, Decision::Reopen, None, None).await?;
+        review::propose(tx, scope, &attempt, Decision::Reopen, (None, None), None).await?;
         reason_templates::add(tx, scope.merchant_id, Decision::Approve, "It fits.", 9).await?;
         let new = NewGroup {
             name: "Group".into(),
@@ -366,7 +366,7 @@ pub(crate) async fn every_status_and_decision_comes_back(bench: Bench) {
             let status = AttemptStatus::Pending;
             attempts::decide(tx, scope, &rows.attempt, status, *decision, "reviewer", None).await?;
             review::drop_proposal(tx, scope, rows.attempt.log_id).await?;
-            review::propose(tx, scope, &rows.attempt, *decision, None, None).await
+            review::propose(tx, scope, &rows.attempt, *decision, (None, None), None).await
         })
         .unwrap();
         let mut conn = bench.read().await;

@@ -45,6 +45,27 @@ fn no_act_that_lets_somebody_pass_is_one_persons_where_two_are_required() {
 }
 
 #[test]
+fn nobody_passes_by_a_key_alone() {
+    let two = FourEyesScope {
+        account: true,
+        ..FourEyesScope::default()
+    };
+    for state in [FourEyesScope::default(), two] {
+        for act in Act::ALL {
+            let effect = effect_by_key(*act, state);
+            let expected = match act {
+                Act::Approve => KeyEffect::Propose,
+                Act::Decline if state.account => KeyEffect::Propose,
+                Act::Decline => KeyEffect::CarryOut,
+                _ => KeyEffect::Refuse,
+            };
+            assert_eq!(effect, expected, "{act:?} {state:?}");
+            assert!(effect != KeyEffect::CarryOut || !act.lets_pass(), "{act:?}");
+        }
+    }
+}
+
+#[test]
 fn decisions_are_acts() {
     for (decision, is_declined, act) in [
         (Decision::Approve, false, Act::Approve),

@@ -7,6 +7,7 @@ mod damaged_flow;
 mod four_eyes;
 mod four_eyes_sweep;
 mod insight;
+mod key_permissions;
 mod operator;
 mod operators_second;
 mod privacy;

@@ -321,7 +321,7 @@ on_both!(
         for text in [
             "Proposed by the command line",
             "Support this proposal",
-            "The command line does not count as a person",
+            "Neither the command line nor an API key counts as a person",
             "a second person must then confirm it",
         ] {
             assert!(page.contains(text), "{text}: {page}");
@@ -363,7 +363,7 @@ on_both!(
         for text in [
             "The command line proposes: Decline",
             "Support this proposal",
-            "The command line does not count as a person",
+            "Neither the command line nor an API key counts as a person",
         ] {
             assert!(page.contains(text), "{text}: {page}");
         }

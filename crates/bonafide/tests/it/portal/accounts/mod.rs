@@ -3,7 +3,7 @@
 mod address;
 mod joining;
 mod passkeys;
-mod second_factor;
+pub(in crate::portal) mod second_factor;
 mod signing_in;
 mod staff;
 

@@ -4,7 +4,7 @@
 use super::*;
 
 /// Sets up a second factor. Returns its recovery codes.
-async fn set_up(browser: &Browser) -> Vec<String> {
+pub(in crate::portal) async fn set_up(browser: &Browser) -> Vec<String> {
     let page = browser.get("/portal/account/totp").await.page();
     let key = between(&page, "name=\"key\" value=\"", "\"");
     let form = [("key", key), ("code", &code(key, 0)), ("proof", PASSWORD)];
