@@ -186,6 +186,29 @@ export type WholeAttempt = {
   decisions: { decision: "approve" | "decline" | "reopen"; decidedAt: string }[];
 };
 
+// Evidence, decisions and erasure, for keys with permissions
+export type EvidenceDecision = Replace<
+  Schemas["ReasonedDecisionBody"],
+  { decision: "approve" | "decline" | "reopen"; reason?: string | null }
+>;
+/** What reviewers see. `findings` has the measures of the engines; members can be added to it at any time. */
+export type Evidence = Replace<
+  Schemas["EvidenceBody"],
+  {
+    status: AttemptStatus;
+    findings: Record<string, unknown>;
+    decisions: EvidenceDecision[];
+    proposal?: EvidenceDecision | null;
+  }
+>;
+export type NewDecision = Replace<Schemas["NewDecisionBody"], { decision: "approve" | "decline" }>;
+export type DecisionOutcome = Replace<
+  Schemas["DecisionOutcomeBody"],
+  { outcome: "decided" | "proposed"; status: AttemptStatus }
+>;
+export type NewNote = Schemas["NewNoteBody"];
+export type ErasedPerson = Schemas["ErasedPersonBody"];
+
 // Screenings of names
 export type NameScreening = Replace<Schemas["NameScreeningBody"], { screening: KycResults }>;
 export type NameScreeningsPage = { screenings: NameScreening[]; next?: string | null };

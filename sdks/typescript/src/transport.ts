@@ -81,7 +81,14 @@ type Scalar = string | number | boolean;
 type Values = Record<string, Scalar | readonly Scalar[] | null | undefined>;
 
 /** POST requests without an idempotency key that change nothing if they are repeated. */
-const REPEATABLE_POSTS: readonly Operation[] = ["matchEntities", "revokeInvitation", "revokeSessionLink"];
+const REPEATABLE_POSTS: readonly Operation[] = [
+  "decideAttempt",
+  "eraseApplicant",
+  "exportApplicant",
+  "matchEntities",
+  "revokeInvitation",
+  "revokeSessionLink",
+];
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 2;
 /** Timers end at once if they are longer. */
@@ -114,8 +121,13 @@ export class Transport {
     }
   }
 
-  /** Carries out an operation, repeats it if that is safe and useful, and returns the text of its response. */
+  /** Carries out an operation and returns the text of its response. */
   async text<O extends Operation>(operation: O, input: Input<O>, options: IdempotentRequestOptions = {}): Promise<string> {
+    return new TextDecoder().decode(await this.bytes(operation, input, options));
+  }
+
+  /** Carries out an operation, repeats it if that is safe and useful, and returns the bytes of its response. */
+  async bytes<O extends Operation>(operation: O, input: Input<O>, options: IdempotentRequestOptions = {}): Promise<ArrayBuffer> {
     const { method, path, takesKey } = endpoints[operation];
     const url = this.#baseUrl + pathOf(path, input.path as Values | undefined) + queryOf(input.query as Values | undefined);
     const headers = this.#headers(input, takesKey ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined);
@@ -141,7 +153,7 @@ export class Transport {
 
   #headers(input: Input<Operation>, idempotencyKey: string | undefined): Record<string, string> {
     return {
-      accept: "application/json, image/svg+xml",
+      accept: "application/json, */*",
       authorization: this.#authorization,
       "user-agent": `bonafide-typescript/${VERSION}`,
       ...(input.json === undefined ? {} : { "content-type": "application/json" }),
@@ -157,7 +169,7 @@ export class Transport {
     init: RequestInit,
     timeoutMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<string> {
+  ): Promise<ArrayBuffer> {
     signal?.throwIfAborted();
     const controller = new AbortController();
     const abort = () => controller.abort();
@@ -169,10 +181,10 @@ export class Transport {
     signal?.addEventListener("abort", abort, { once: true });
     const started = performance.now();
     let response: Response;
-    let text: string;
+    let body: ArrayBuffer;
     try {
       response = await this.#fetch(url, { ...init, signal: controller.signal });
-      text = await response.text();
+      body = await response.arrayBuffer();
     } catch (cause) {
       signal?.throwIfAborted();
       if (isTimeout) throw new TimeoutError(`No response within ${timeoutMs} ms`, { cause });
@@ -182,8 +194,8 @@ export class Transport {
       signal?.removeEventListener("abort", abort);
     }
     this.#onResponse?.(infoOf(operation, attempt, response, performance.now() - started));
-    if (!response.ok) throw errorOf(response, text);
-    return text;
+    if (!response.ok) throw errorOf(response, new TextDecoder().decode(body));
+    return body;
   }
 }
 

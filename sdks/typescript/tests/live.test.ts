@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -24,6 +25,7 @@ import {
 } from "@bonafide/server";
 import { fileFromPath } from "@bonafide/server/node";
 import { endpoints } from "#dist/generated/endpoints.js";
+import { permitKey } from "./owner.js";
 import { exchange, specimen, startReceiver, startServer, until, useLink, type Server } from "./server.js";
 
 const responses: ResponseInfo[] = [];
@@ -268,6 +270,21 @@ test("errors state the field, the status and the request", async () => {
   for (const call of missing) await assert.rejects(call, NotFoundError);
 });
 
+test("a key without permissions reads no evidence, decides nothing, and erases and exports nobody", async () => {
+  const reviewerId = randomUUID();
+  const calls = [
+    () => bonafide.attempts.evidence(1),
+    () => bonafide.attempts.file(1, "selfie"),
+    () => bonafide.attempts.decide(1, { decision: "decline", reason: "copy", reviewerId }),
+    () => bonafide.attempts.addNote(1, { text: "note", reviewerId }),
+    () => bonafide.applicants.erase(randomUUID(), reviewerId),
+    () => bonafide.applicants.export(randomUUID(), reviewerId),
+  ];
+  for (const call of calls) await assert.rejects(call, { name: "PermissionError", message: /lacks the permission/ });
+  const nameless = bonafide.attempts.decide(1, { decision: "decline", reviewerId });
+  await assert.rejects(nameless, { name: "InvalidRequestError", field: "reason" });
+});
+
 test("wrong credentials are an AuthenticationError in every family, and an unreachable server a ConnectionError", async () => {
   const stranger = clientOf({ secret: "wrong" });
   const link = { userId: "u", groupId: guests, flowId: flow("data-only") };
@@ -399,6 +416,31 @@ test("lists are matched and searched", async () => {
   assert.ok((await bonafide.lists.catalog()).datasets.some(({ name }) => name === "demo"));
   assert.ok((await bonafide.lists.algorithms()).algorithms.length);
   assert.ok((await bonafide.lists.versions()).lists.some(({ name, counts }) => name === "demo" && counts));
+});
+
+test("a permitted key reads evidence, notes, decides, exports and erases in a member's name", async () => {
+  const reviewerId = await permitKey(server);
+  const { attempts: [attempt] } = await bonafide.attempts.list({ externalUserId: "traveller-1" }).first();
+  assert.ok(attempt);
+  const { logId, facemapId } = attempt;
+  await bonafide.attempts.addNote(logId, { text: "Called", reviewerId });
+  const evidence = await bonafide.attempts.evidence(logId);
+  assert.deepEqual([evidence.status, evidence.notes[0]?.text, evidence.notes[0]?.writtenBy], ["approved", "Called", reviewerId]);
+  assert.ok(evidence.files.includes("selfie"));
+  const selfie = new Uint8Array(await bonafide.attempts.file(logId, "selfie"));
+  assert.deepEqual(selfie, new Uint8Array(await readFile(specimen("pass-passport-selfie"))));
+  const decision = { decision: "decline", reason: "A copy", reviewerId, version: evidence.version } as const;
+  const outcome = { logId, outcome: "decided", status: "declined" };
+  assert.deepEqual(await bonafide.attempts.decide(logId, decision), outcome);
+  await assert.rejects(
+    bonafide.attempts.decide(logId, { ...decision, decision: "approve" }),
+    { name: "ConflictError" },
+  );
+  const zip = new Uint8Array(await bonafide.applicants.export(facemapId, reviewerId));
+  assert.equal(new TextDecoder().decode(zip.subarray(0, 2)), "PK");
+  const { attempts } = await bonafide.applicants.erase(facemapId, reviewerId);
+  assert.ok(attempts >= 1);
+  await assert.rejects(bonafide.attempts.evidence(logId), NotFoundError);
 });
 
 test("the server states which images a document requires", async () => {

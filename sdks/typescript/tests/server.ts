@@ -65,6 +65,12 @@ export async function startServer(...more: string[]) {
       const { stdout } = await promisify(execFile)(program, [...args, ...account], { cwd: root });
       return stdout.trim();
     },
+    /** The path by which a new owner of the account joins the portal. */
+    async owner(): Promise<string> {
+      const invite = ["portal", "invite", "--merchant", demo.merchantId, "--role", "owner", "--json", "--data", data];
+      const { stdout } = await promisify(execFile)(program, invite, { cwd: root });
+      return new URL((JSON.parse(stdout) as { link: string }).link).pathname;
+    },
     stop: () => end("SIGTERM"),
   };
 }

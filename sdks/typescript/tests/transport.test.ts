@@ -284,6 +284,16 @@ test("wrong arguments are TypeErrors, and nothing is sent", async () => {
   assert.equal(sent.length, 0);
 });
 
+test("a file is received byte for byte", async () => {
+  const bytes = new Uint8Array([0xff, 0xd8, 0, 0x80, 0xfe]);
+  const { client, sent } = clientOf([new Response(bytes), new Response(bytes)]);
+  assert.deepEqual(new Uint8Array(await client.attempts.file(7, "selfie")), bytes);
+  assert.deepEqual(new Uint8Array(await client.applicants.export("p", "r")), bytes);
+  const paths = sent.map(({ method, url }) => `${method} ${url.pathname}`);
+  assert.deepEqual(paths, ["GET /base/v2/reports/attempts/7/files/selfie", "POST /base/v2/reports/applicants/p/export"]);
+  assert.equal(sent[1]?.body, '{"reviewerId":"r"}');
+});
+
 test("an id cannot change the path", async () => {
   const { client, sent } = clientOf([answer(200)]);
   await client.groups.get("a/../b?c#d");

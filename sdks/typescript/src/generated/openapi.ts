@@ -268,6 +268,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/reports/applicants/{facemapId}/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase a person and all of their data, permanently.
+         * @description The key needs the permission `erase`. After a 500, repeat the request: it finishes what is left. Repeating a finished
+         *     erasure changes nothing.
+         */
+        post: operations["eraseApplicant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/applicants/{facemapId}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export all data about a person as a ZIP file.
+         * @description The key needs the permission `export`. A file that was received to its end is complete.
+         */
+        post: operations["exportApplicant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/reports/attempts": {
         parameters: {
             query?: never;
@@ -299,6 +340,88 @@ export interface paths {
         get: operations["getAttempt"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/attempts/{logId}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decline an attempt, or propose to approve it.
+         * @description The key needs the permission `decide`. An approval by key never takes effect before people agree in the portal: two
+         *     if the account or the Flow requires two, else one. Repeating a decision changes nothing.
+         */
+        post: operations["decideAttempt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/attempts/{logId}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the evidence of an attempt.
+         * @description The key needs the permission `read-evidence`. The audit trail records the call.
+         */
+        get: operations["getAttemptEvidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/attempts/{logId}/files/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a submitted file of an attempt, byte for byte.
+         * @description Whoever uploaded it chose its bytes: decode it in a sandbox, and never let a browser open it on your own site. The
+         *     key needs the permission `read-evidence`. The audit trail records the call.
+         */
+        get: operations["getAttemptFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/reports/attempts/{logId}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a note to an attempt.
+         * @description The key needs the permission `decide`.
+         */
+        post: operations["addAttemptNote"];
         delete?: never;
         options?: never;
         head?: never;
@@ -828,6 +951,22 @@ export interface components {
             /** @description Always empty. */
             outdated: string[];
         };
+        /**
+         * EvidenceConclusion
+         * @description A conclusion about a hit of a sanctions list.
+         */
+        ConclusionBody: {
+            /** @description When (`YYYY-MM-DD HH:MM:SS`, UTC). */
+            at: string;
+            /** @description Who, as in a decision. */
+            by: string;
+            /** @description `false-positive`, `true-match` or `escalated`. */
+            disposition: string;
+            /** @description The hit: its list and its entry. */
+            hit: string;
+            /** @description Why. */
+            reason: string;
+        };
         /** @description The differences for a country. Omitted members are inherited. */
         CountryOverrideBody: {
             /** @description ISO 3166-1 alpha-2; this or `countryAlpha3`. */
@@ -880,6 +1019,21 @@ export interface components {
             decidedAt: string;
             /** @description `approve`, `decline` or `reopen`. */
             decision: string;
+        };
+        /**
+         * DecisionOutcome
+         * @description What became of a decision.
+         */
+        DecisionOutcomeBody: {
+            /**
+             * Format: int64
+             * @description Its number in the account's log.
+             */
+            logId: number;
+            /** @description `decided`, or `proposed`: people must agree in the portal. */
+            outcome: string;
+            /** @description The attempt's status now: `approved`, `declined`, `failed` or `pending`. */
+            status: string;
         };
         /** @description Which optional fields verification requires. Other keys are stored and returned unchanged. */
         DefaultFieldsBody: {
@@ -962,6 +1116,53 @@ export interface components {
             category: string;
             /** @description The name. */
             name: string;
+        };
+        /**
+         * ErasedPerson
+         * @description An erased person.
+         */
+        ErasedPersonBody: {
+            /** @description The number of attempts that were erased; 0 if the person was erased before. */
+            attempts: number;
+            /**
+             * Format: uuid
+             * @description The person.
+             */
+            facemapId: string;
+        };
+        /**
+         * Evidence
+         * @description The evidence of an attempt.
+         */
+        EvidenceBody: {
+            /** @description The conclusions about hits, oldest first. The last one about a hit counts. */
+            conclusions: components["schemas"]["ConclusionBody"][];
+            /** @description The decisions, oldest first. */
+            decisions: components["schemas"]["ReasonedDecisionBody"][];
+            /**
+             * Format: uuid
+             * @description The person.
+             */
+            facemapId: string;
+            /** @description The names of the submitted files. */
+            files: string[];
+            /** @description The measures and comparisons of the engines. Members can be added at any time. */
+            findings: Record<string, unknown>;
+            /**
+             * Format: int64
+             * @description Its number in the account's log.
+             */
+            logId: number;
+            /** @description The notes, oldest first. */
+            notes: components["schemas"]["NoteBody"][];
+            proposal?: components["schemas"]["ReasonedDecisionBody"] | null;
+            /** @description `approved`, `declined`, `failed` or `pending`. */
+            status: string;
+            /**
+             * Format: int64
+             * @description Send it with a decision, which is refused if the attempt has changed since.
+             */
+            version: number;
         };
         /** @description The person whom you expect to use the link. The applicant never sees these values. */
         ExpectedPersonBody: {
@@ -1675,6 +1876,33 @@ export interface components {
             /** @description The screenings. */
             screenings: components["schemas"]["NameScreeningBody"][];
         };
+        /**
+         * NewDecision
+         * @description A decision on an attempt.
+         */
+        NewDecisionBody: {
+            /**
+             * @description `decline` takes effect, unless the account or the Flow requires two people. `approve` is always only proposed.
+             * @example decline
+             */
+            decision: string;
+            /**
+             * @description Why; required to decline.
+             * @example The document is a copy
+             */
+            reason?: string | null;
+            /**
+             * Format: uuid
+             * @description The id of the responsible member; the key's permissions in the portal show it.
+             */
+            reviewerId: string;
+            /**
+             * Format: int64
+             * @description The `version` of the evidence on which the decision is based. If the attempt has changed since, the decision is
+             *     refused.
+             */
+            version?: number | null;
+        };
         /** @description A Group to create. */
         NewGroupBody: {
             /** @description Free text. */
@@ -1722,6 +1950,48 @@ export interface components {
              * @example user-1
              */
             userId: string;
+        };
+        /**
+         * NewNote
+         * @description A note on an attempt.
+         */
+        NewNoteBody: {
+            /**
+             * Format: uuid
+             * @description The id of the responsible member, who becomes the author; the key's permissions in the portal show it.
+             */
+            reviewerId: string;
+            /**
+             * @description The note.
+             * @example Called the applicant
+             */
+            text: string;
+        };
+        /**
+         * EvidenceNote
+         * @description A note on an attempt.
+         */
+        NoteBody: {
+            /** @description When (`YYYY-MM-DD HH:MM:SS`, UTC). */
+            at: string;
+            /** @description The note. */
+            text: string;
+            /**
+             * Format: uuid
+             * @description The id of the member who wrote it.
+             */
+            writtenBy: string;
+        };
+        /**
+         * NotedAttempt
+         * @description The attempt of a new note.
+         */
+        NotedAttemptBody: {
+            /**
+             * Format: int64
+             * @description Its number in the account's log.
+             */
+            logId: number;
         };
         /** @description `ocrResult` */
         OcrResultBody: {
@@ -1780,6 +2050,20 @@ export interface components {
              */
             severity: number;
         };
+        /**
+         * EvidenceDecision
+         * @description A reviewer's decision with its reason.
+         */
+        ReasonedDecisionBody: {
+            /** @description When (`YYYY-MM-DD HH:MM:SS`, UTC). */
+            at: string;
+            /** @description Who: `staff:` and the id of a member, an API key and the member whom it named, or `command line`. */
+            by: string;
+            /** @description `approve`, `decline` or `reopen`. */
+            decision: string;
+            /** @description Why; null if none was given. */
+            reason?: string | null;
+        };
         /** @description One person in one group. */
         RegistrationBody: {
             /** @description When it was made. */
@@ -1820,6 +2104,17 @@ export interface components {
              * @description The most recently active facemap.
              */
             facemapId: string;
+        };
+        /**
+         * ResponsibleMember
+         * @description Who is responsible for an erasure or an export.
+         */
+        ResponsibleBody: {
+            /**
+             * Format: uuid
+             * @description The id of the responsible member; the key's permissions in the portal show it.
+             */
+            reviewerId: string;
         };
         /** @description A hit. */
         ScoredEntityBody: components["schemas"]["ListedEntityBody"] & {
@@ -2949,6 +3244,60 @@ export interface operations {
             };
         };
     };
+    eraseApplicant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person */
+                facemapId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResponsibleBody"];
+            };
+        };
+        responses: {
+            /** @description The person is erased */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasedPersonBody"];
+                };
+            };
+        };
+    };
+    exportApplicant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person */
+                facemapId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResponsibleBody"];
+            };
+        };
+        responses: {
+            /** @description The data */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": number[];
+                };
+            };
+        };
+    };
     listAttempts: {
         parameters: {
             query?: {
@@ -3020,6 +3369,114 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WholeAttemptBody"];
+                };
+            };
+        };
+    };
+    decideAttempt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number in the log */
+                logId: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDecisionBody"];
+            };
+        };
+        responses: {
+            /** @description What became of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionOutcomeBody"];
+                };
+            };
+        };
+    };
+    getAttemptEvidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number in the log */
+                logId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The evidence */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceBody"];
+                };
+            };
+        };
+    };
+    getAttemptFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number in the log */
+                logId: number;
+                /**
+                 * @description A name in `files` of the evidence
+                 * @example selfie
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": number[];
+                    "image/png": number[];
+                    "image/webp": number[];
+                    "application/octet-stream": number[];
+                };
+            };
+        };
+    };
+    addAttemptNote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number in the log */
+                logId: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewNoteBody"];
+            };
+        };
+        responses: {
+            /** @description The note was added */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotedAttemptBody"];
                 };
             };
         };

@@ -1,5 +1,12 @@
-// Applicant look-up: what is recorded about a person.
-import type { ApplicantFilter, ApplicantRecord, ApplicantsPage, ListedApplicant, ResolvedApplicant } from "../models.js";
+// Applicant look-up: what is recorded about a person. A key with permissions also erases and exports people.
+import type {
+  ApplicantFilter,
+  ApplicantRecord,
+  ApplicantsPage,
+  ErasedPerson,
+  ListedApplicant,
+  ResolvedApplicant,
+} from "../models.js";
 import { Pages } from "../pages.js";
 import type { RequestOptions, Transport } from "../transport.js";
 
@@ -31,5 +38,15 @@ export class Applicants {
   async get(facemapId: string, options?: RequestOptions): Promise<ApplicantRecord> {
     const input = { path: { facemapId } };
     return (await this.#transport.json("getApplicantByFacemapId", input, options)) as ApplicantRecord;
+  }
+
+  /** Erases a person and all of their data, permanently. `reviewerId` is responsible; the key needs the permission `erase`. */
+  async erase(facemapId: string, reviewerId: string, options?: RequestOptions): Promise<ErasedPerson> {
+    return await this.#transport.json("eraseApplicant", { path: { facemapId }, json: { reviewerId } }, options);
+  }
+
+  /** All data about a person as a ZIP file. `reviewerId` is responsible; the key needs the permission `export`. */
+  async export(facemapId: string, reviewerId: string, options?: RequestOptions): Promise<ArrayBuffer> {
+    return await this.#transport.bytes("exportApplicant", { path: { facemapId }, json: { reviewerId } }, options);
   }
 }
