@@ -10,7 +10,7 @@ use store::attempts::{self, Attempt};
 use store::review;
 use uuid::Uuid;
 use verification::request_by_key::{DecisionByKey, NoteByKey};
-use verification::status::AttemptStatus;
+use verification::status::{AttemptStatus, Decision};
 
 use super::{
     App, Shared, applicant_view, attempt_detail, dispositions, erasure, pictures, reviews, subject_access,
@@ -101,6 +101,11 @@ pub async fn decide(
 ) -> Result<(Outcome, AttemptStatus), Problem> {
     let mut conn = app.db.read().await?;
     responsible(&mut conn, caller, KeyAct::Decide, wish.reviewer).await?;
+    if wish.decision == Decision::Decline && wish.reason.is_none() {
+        return Err(Problem::validation(vec![
+            "reason - is required to decline".into(),
+        ]));
+    }
     let actor = of_key(&caller.key, wish.reviewer);
     let log_id = number(log_id)?;
     let attempt = attempts::get(&mut conn, caller.scope, log_id)

@@ -12,7 +12,7 @@ use crate::status::{Decision, MAX_NOTE, MAX_REASON};
 pub struct DecisionByKey {
     /// Approve or decline; only a person reopens a decision.
     pub decision: Decision,
-    /// The reason, trimmed; required to decline.
+    /// The reason, trimmed. [`crate::status::apply_decision`] requires one to decline.
     pub reason: Option<String>,
     /// The responsible member.
     pub reviewer: Uuid,
@@ -47,10 +47,6 @@ impl DecisionByKey {
             None | Some(Value::Null) => None,
             Some(_) => text(&mut body, "reason", MAX_REASON),
         };
-        let is_absent = matches!(body.get("reason"), None | Some(Value::Null));
-        if decision == Some(Decision::Decline) && is_absent {
-            body.add_fault("reason", "is required to decline");
-        }
         let version = match body.get("version") {
             None | Some(Value::Null) => None,
             Some(version) => {
@@ -195,10 +191,6 @@ mod tests {
             (
                 json!({"decision": 1, "reviewerId": 1}),
                 faults(&["reviewerId - must be a string", "decision - must be a string"]),
-            ),
-            (
-                json!({"decision": "decline", "reviewerId": ID}),
-                faults(&["reason - is required to decline"]),
             ),
             (
                 json!({"decision": "decline", "reviewerId": ID, "reason": " "}),

@@ -281,8 +281,8 @@ test("a key without permissions reads no evidence, decides nothing, and erases a
     () => bonafide.applicants.export(randomUUID(), reviewerId),
   ];
   for (const call of calls) await assert.rejects(call, { name: "PermissionError", message: /lacks the permission/ });
-  const nameless = bonafide.attempts.decide(1, { decision: "decline", reviewerId });
-  await assert.rejects(nameless, { name: "InvalidRequestError", field: "reason" });
+  const nobody = bonafide.attempts.decide(1, { decision: "decline", reviewerId: "" });
+  await assert.rejects(nobody, { name: "InvalidRequestError", field: "reviewerId" });
 });
 
 test("wrong credentials are an AuthenticationError in every family, and an unreachable server a ConnectionError", async () => {
