@@ -7,6 +7,7 @@ use std::{
 
 use ort::{
     environment::Environment,
+    ep::CPU,
     session::{Session, builder::GraphOptimizationLevel},
 };
 
@@ -47,6 +48,8 @@ pub(crate) fn session(environment: &Environment, model: &Path, threads: usize) -
             .with_intra_op_spinning(false)?
             // The runtime stores planned memory for each input shape, and text has many widths.
             .with_memory_pattern(false)?
+            // The arena never returns memory, and a worker that retains too much is replaced.
+            .with_execution_providers([CPU::default().with_arena_allocator(false).build()])?
             .commit_from_file(model)
     };
     build().map_err(|error| error.to_string())
