@@ -1,0 +1,1 @@
+"""One module for each part of the API."""
