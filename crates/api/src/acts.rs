@@ -19,6 +19,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 use verification::request_by_key::{DecisionByKey, NoteByKey, parse_reviewer};
 
+use crate::evidence::FileBody;
+
 /// A decision on an attempt.
 #[derive(ToSchema)]
 #[schema(title = "NewDecision", rename_all = "camelCase")]
@@ -192,7 +194,7 @@ pub async fn erase(
     params(("facemapId" = Uuid, Path, description = "The person")),
     request_body = ResponsibleBody,
     responses(
-        (status = 200, description = "The data", content_type = "application/zip", body = Vec<u8>),
+        (status = 200, description = "The data", content_type = "application/zip", body = FileBody),
         ApplicantErrors))]
 pub async fn export(
     State(app): State<Shared>,

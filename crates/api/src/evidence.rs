@@ -136,6 +136,12 @@ impl From<Evidence> for EvidenceBody {
     }
 }
 
+/// The bytes of a file.
+#[derive(ToSchema)]
+#[schema(title = "File", value_type = String, format = Binary)]
+#[allow(dead_code, reason = "read by the derive only; the response has the bytes")]
+pub struct FileBody(Vec<u8>);
+
 /// Get the evidence of an attempt.
 ///
 /// The key needs the permission `read-evidence`. The audit trail records the call.
@@ -161,7 +167,7 @@ pub async fn get(
     params(("logId" = i64, Path, description = "Its number in the log", minimum = 1),
         ("name" = String, Path, description = "A name in `files` of the evidence", example = "selfie")),
     responses((status = 200, description = "The file", content(
-        (Vec<u8> = "image/jpeg"), (Vec<u8> = "image/png"), (Vec<u8> = "image/webp"), (Vec<u8> = "application/octet-stream"))),
+        (FileBody = "image/jpeg"), (FileBody = "image/png"), (FileBody = "image/webp"), (FileBody = "application/octet-stream"))),
         ApplicantErrors))]
 pub async fn file(
     State(app): State<Shared>,

@@ -1239,6 +1239,12 @@ export interface components {
             weight?: number | null;
         };
         /**
+         * File
+         * Format: binary
+         * @description The bytes of a file.
+         */
+        FileBody: string;
+        /**
          * @description A verification configuration. Reads return four members as JSON-encoded strings; updates send them as
          *     JSON.
          */
@@ -3293,7 +3299,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/zip": number[];
+                    "application/zip": components["schemas"]["FileBody"];
                 };
             };
         };
@@ -3446,10 +3452,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "image/jpeg": number[];
-                    "image/png": number[];
-                    "image/webp": number[];
-                    "application/octet-stream": number[];
+                    "image/jpeg": components["schemas"]["FileBody"];
+                    "image/png": components["schemas"]["FileBody"];
+                    "image/webp": components["schemas"]["FileBody"];
+                    "application/octet-stream": components["schemas"]["FileBody"];
                 };
             };
         };

@@ -499,6 +499,11 @@ class FeatureResult(TypedDict):
     """Always null: `score` is weighted already."""
 
 
+class File(TypedDict):
+    """The bytes of a file."""
+
+
+
 class Flow(TypedDict):
     """A verification configuration. Reads return four members as JSON-encoded strings; updates send them as JSON."""
 
