@@ -10,7 +10,7 @@ use store::attempts::{self, Attempt};
 use store::review;
 use uuid::Uuid;
 use verification::request_by_key::{DecisionByKey, NoteByKey};
-use verification::status::{AttemptStatus, Decision};
+use verification::status::{AttemptStatus, DecisionError, apply_decision};
 
 use super::{
     App, Shared, applicant_view, attempt_detail, dispositions, erasure, pictures, reviews, subject_access,
@@ -101,16 +101,16 @@ pub async fn decide(
 ) -> Result<(Outcome, AttemptStatus), Problem> {
     let mut conn = app.db.read().await?;
     responsible(&mut conn, caller, KeyAct::Decide, wish.reviewer).await?;
-    if wish.decision == Decision::Decline && wish.reason.is_none() {
-        return Err(Problem::validation(vec![
-            "reason - is required to decline".into(),
-        ]));
-    }
     let actor = of_key(&caller.key, wish.reviewer);
     let log_id = number(log_id)?;
     let attempt = attempts::get(&mut conn, caller.scope, log_id)
         .await?
         .ok_or_else(missing)?;
+    let decided = apply_decision(wish.decision, attempt.status, wish.reason.as_deref());
+    if decided == Err(DecisionError::ReasonRequired) {
+        let fault = "reason - is required to decline";
+        return Err(Problem::validation(vec![fault.into()]));
+    }
     if let Some(outcome) = repeated(&mut conn, caller, &attempt, (wish, &actor)).await? {
         return Ok((outcome, attempt.status));
     }
