@@ -2,6 +2,8 @@
 
 CARGO ?= cargo
 DATA ?= data
+# ONNX Runtime otherwise reports to Microsoft. `bonafide` sets it by itself, other programs of this repository do not.
+export ORT_DISABLE_TELEMETRY = 1
 
 .PHONY: help run dist test test-again test-all check models specimens bench faults fuzz clean-data
 

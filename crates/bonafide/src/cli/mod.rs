@@ -37,6 +37,7 @@ mod runtime;
 mod score;
 mod screen_file;
 mod serve;
+mod telemetry;
 mod webhook;
 
 use std::process::ExitCode;
@@ -132,7 +133,15 @@ enum Command {
 
 /// Parses the arguments and runs the command.
 pub fn run() -> ExitCode {
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    // A worker's environment must stay empty. Its walls keep it from writing and sending.
+    if !matches!(command, Command::EngineWorker(_))
+        && let Err(error) = telemetry::switch_off()
+    {
+        note!("bonafide: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    let result = match command {
         Command::Serve(config) => serve::run(*config),
         Command::Doctor(command) => doctor::run(&command),
         Command::Migrate(config) => block_on(data::migrate(&config)),

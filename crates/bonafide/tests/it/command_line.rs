@@ -1,8 +1,10 @@
 //! The output of commands about people and accounts, and their refusals.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
-use crate::harness::{Key, Server, on_both, try_command};
+use crate::harness::{Key, Server, on_both, try_command, workspace};
 use crate::verify::{demo_person, verify};
 
 fn refusal(server: &Server, arguments: &[&str]) -> String {
@@ -167,4 +169,21 @@ fn a_mistyped_folder_does_not_become_an_installation() {
         &["merchant", "create", "--name", "First"],
     );
     assert!(made.status.success(), "{made:?}");
+}
+
+#[test]
+fn a_command_that_loads_the_models_reports_to_nobody() {
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_bonafide"))
+        .arg("detect-faces")
+        .arg(workspace().join("specimens/pass-passport-selfie.jpg"))
+        .env("HOME", home.path())
+        .env("BONAFIDE_MODELS", workspace().join("models"))
+        .env_remove("ORT_DISABLE_TELEMETRY")
+        .env_remove("XDG_CACHE_HOME")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
